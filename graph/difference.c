@@ -161,7 +161,7 @@ row_of_held(struct dump_comparison *comparison, uint32_t holder, const struct gr
     const struct graph *last = comparison->dumps[comparison->count - 1].graph;
     uint32_t pattern = holder ? comparison->result->patterns.of[holder] : 0, class_name;
 
-    if (holder && !last->names.layouts[last->layouts[holder]].structure) {
+    if (holder && !graph_layout(last, holder)->structure) {
         return find_or_add(comparison->result, pattern, 0, 0, false);
     }
     class_name = class_name_of(comparison, graph, object);

@@ -62,12 +62,6 @@ graph_field_kind(enum graph_field field)
 
 /* ---- collections ---- */
 
-static const struct graph_layout *
-layout_of(const struct graph *graph, uint32_t object)
-{
-    return &graph->names.layouts[graph->layouts[object]];
-}
-
 static uint64_t
 slot_bytes(const struct graph *graph, uint32_t object)
 {
@@ -105,7 +99,7 @@ struct room {
 static bool
 find_room(const struct graph *graph, uint32_t object, struct room *room)
 {
-    const struct graph_layout *layout = layout_of(graph, object);
+    const struct graph_layout *layout = graph_layout(graph, object);
     enum graph_collection collection = (enum graph_collection)layout->collection;
     uint64_t slot = slot_bytes(graph, object), outside = graph->sizes[object] - slot;
     bool in_slot;
@@ -176,7 +170,7 @@ bool
 graph_field_text(const struct graph *graph, uint32_t object, enum graph_field field, const char **value)
 {
     const struct graph_names *names = &graph->names;
-    const struct graph_layout *layout = layout_of(graph, object);
+    const struct graph_layout *layout = graph_layout(graph, object);
     const struct heapprof_dump_stack *site = NULL;
     uint32_t string = 0;
 

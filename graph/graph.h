@@ -153,11 +153,18 @@ graph_class(const struct graph *graph, uint32_t object)
     return graph->layout_classes[graph->layouts[object]];
 }
 
+/* What the object has in common with others: its class, its type. */
+static inline const struct graph_layout *
+graph_layout(const struct graph *graph, uint32_t object)
+{
+    return &graph->names.layouts[graph->layouts[object]];
+}
+
 /* The class of an object as people name it, an index in names.classes. */
 static inline uint32_t
 graph_class_number(const struct graph *graph, uint32_t object)
 {
-    return graph->names.layouts[graph->layouts[object]].class_number;
+    return graph_layout(graph, object)->class_number;
 }
 
 static inline uint64_t

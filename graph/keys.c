@@ -10,7 +10,7 @@ graph_name_keys(struct graph *graph)
             uint32_t key = graph->targets[i - 1], pair = graph_label_detail(graph->labels[i]), text;
             if (graph->labels[i] != graph_label(HEAPPROF_DUMP_VALUE, pair) ||
                 graph->labels[i - 1] != graph_label(HEAPPROF_DUMP_KEY, pair) || pair == GRAPH_DETAIL_MOST ||
-                graph->names.layouts[graph->layouts[key]].collection != GRAPH_STRING) continue;
+                graph_layout(graph, key)->collection != GRAPH_STRING) continue;
             text = graph_text(graph, key);
             if (text && text < GRAPH_DETAIL_MOST) graph->labels[i] = graph_label(GRAPH_VALUE_OF_STRING, text);
         }

@@ -355,7 +355,7 @@ graph_free(struct graph *graph)
 const char *
 graph_type(const struct graph *graph, uint32_t object)
 {
-    return graph_string(&graph->names, graph->names.layouts[graph->layouts[object]].type);
+    return graph_string(&graph->names, graph_layout(graph, object)->type);
 }
 
 /* Finds the element of an object. Elements begin with their object and are ordered by it.
@@ -395,7 +395,7 @@ graph_module_name(const struct graph *graph, uint32_t object)
 {
     uint32_t text;
 
-    if (!graph->names.layouts[graph->layouts[object]].module) return 0;
+    if (!graph_layout(graph, object)->module) return 0;
     text = graph_text(graph, object);
     return graph_string(&graph->names, text)[0] == '#' ? 0 : text; /* #<Class:0x...> */
 }

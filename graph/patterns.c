@@ -86,7 +86,7 @@ pattern_class(struct graph_patterns *patterns, const struct graph *graph, uint32
     uint32_t name = graph_module_name(graph, object), text, place;
 
     if (name) return names->class_count + name;
-    text = names->layouts[graph->layouts[object]].thread ? graph_text(graph, object) : 0;
+    text = graph_layout(graph, object)->thread ? graph_text(graph, object) : 0;
     if (!text) return graph_class_number(graph, object);
     place = place_of(patterns, graph, object, text);
     return place == UINT32_MAX ? place : names->class_count + names->string_count + place;

@@ -7,12 +7,6 @@
 
 /* ---- one reference ---- */
 
-static bool
-module_p(const struct graph *graph, uint32_t object)
-{
-    return graph->names.layouts[graph->layouts[object]].module;
-}
-
 enum graph_strength
 graph_root_strength(const struct graph *graph, const struct graph_root *root)
 {
@@ -22,7 +16,7 @@ graph_root_strength(const struct graph *graph, const struct graph_root *root)
     switch (root->label) {
       case HEAPPROF_DUMP_GLOBAL: return GRAPH_FIRM;
       case HEAPPROF_DUMP_UNLABELLED: return GRAPH_ON_STACK;
-      default: return module_p(graph, root->target) ? GRAPH_FIRM : GRAPH_OF_VM;
+      default: return graph_layout(graph, root->target)->module ? GRAPH_FIRM : GRAPH_OF_VM;
     }
 }
 
@@ -42,7 +36,7 @@ strength_of_thread(const struct graph *graph, uint32_t label)
 enum graph_strength
 graph_strength(const struct graph *graph, uint32_t from, uint32_t label)
 {
-    if (graph->names.layouts[graph->layouts[from]].thread) return strength_of_thread(graph, label);
+    if (graph_layout(graph, from)->thread) return strength_of_thread(graph, label);
     return graph_label_level(graph, label);
 }
 

@@ -32,9 +32,7 @@ struct suspects_search {
 static const struct graph_layout *
 layout_of(const struct suspects_search *search, uint32_t pattern)
 {
-    const struct graph *graph = search->graph;
-
-    return &graph->names.layouts[graph->layouts[search->patterns->all[pattern].example]];
+    return graph_layout(search->graph, search->patterns->all[pattern].example);
 }
 
 static const char *

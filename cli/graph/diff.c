@@ -64,15 +64,6 @@ last_of(const struct cli_graph_diff *diff)
     return &diff->graphs[diff->count - 1];
 }
 
-static void
-put_count(FILE *out, uint64_t count, const char *after)
-{
-    char amount[REPORT_AMOUNT_MAX];
-
-    report_amount(amount, (double)count, "count");
-    fprintf(out, "%s%s", amount, after);
-}
-
 /* An object of the last dump that stands for the row; 0 if nothing of it is left. */
 static uint32_t
 example_of(const struct cli_graph_diff *diff, const struct graph_growth *row)
@@ -87,9 +78,8 @@ put_new(FILE *out, const struct cli_graph_diff *diff, const struct graph_growth 
 {
     const struct graph *graph = &last_of(diff)->graph;
 
-    put_count(out, row->new_objects, " new");
-    if (row->new_objects == 1) fputs(" object", out);
-    else fputs(" objects", out);
+    cli_graph_put_amount(out, (double)row->new_objects, "count");
+    fputs(row->new_objects == 1 ? " new object" : " new objects", out);
     if (!row->fresh) return;
     fputs(row->new_objects == 1 ? ", " : ", such as ", out);
     graph_put_object(out, graph, row->fresh);

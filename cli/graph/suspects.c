@@ -117,7 +117,7 @@ put_many(const struct telling *telling)
 {
     const struct graph *graph = &telling->graph->graph;
     const struct graph_pattern *pattern = telling->pattern;
-    bool thread = graph->names.layouts[graph->layouts[pattern->example]].thread;
+    bool thread = graph_layout(graph, pattern->example)->thread;
 
     if (pattern->siblings > 1) {
         graph_put_pattern_label(telling->out, graph, pattern);
@@ -149,7 +149,7 @@ cli_graph_put_suspect(FILE *out, const struct cli_graph *graph, const struct cli
     const struct graph_suspect *suspect = &suspects->all[number];
     struct telling telling = {out, graph, &suspects->patterns, suspect, &suspects->patterns.all[suspect->pattern]};
     bool many = suspect->count > 1 || telling.pattern->siblings > 1 ||
-                graph->graph.names.layouts[graph->graph.layouts[suspect->object]].thread;
+                graph_layout(&graph->graph, suspect->object)->thread;
     bool room = true;
 
     if (many) put_many(&telling);
