@@ -59,10 +59,10 @@ struct cli {
 /* All commands, in the order of help. The list ends with NULL. main sets it. */
 extern const struct cli_command *const *cli_commands;
 
-/* Returns the command of that name, or NULL if there is none. */
+/* Returns the command of that name, or NULL if no command has it. */
 const struct cli_command *cli_find(const char *name);
 
-/* Returns the command whose name these words begin with, or NULL if there is none. *used is how
+/* Returns the command whose name these words begin with, or NULL if no command has. *used is how
  * many of the words are its name. */
 const struct cli_command *cli_find_words(char *const *words, size_t count, size_t *used);
 

@@ -68,7 +68,7 @@ cli_help(FILE *out, const struct cli_command *command)
                  "gzip'd or not, from any program; \"-\" is stdin. This is " HEAPPROF_NAME " " HEAPPROF_VERSION ".\n");
 }
 
-/* Shows the commands that begin with that word. Returns false if there are none. */
+/* Shows the commands that begin with that word. Returns false if no command does. */
 static bool
 help_of_family(const char *word)
 {

@@ -24,7 +24,7 @@ int cli_graph_diff_read(struct cli_graph_diff *diff, const struct cli *cli, int 
 void cli_graph_diff_free(struct cli_graph_diff *diff);
 
 /* Objects of the last dump that stand for a row: an example of what changed, what holds it, and
- * the one whose path is shown. 0 if there is none. */
+ * the one whose path is shown. Each is 0 if that dump has no such object. */
 struct cli_graph_diff_shown {
     uint32_t example, holder, way;
 };

@@ -197,7 +197,7 @@ cli_graph_put_frame(FILE *out, const struct graph_names *names, uint32_t stack)
     fputs(graph_string(names, frame->method), out);
 }
 
-/* The innermost frame of the application itself; 0 if there is none. */
+/* The innermost frame of the application itself; 0 if the stack has no such frame. */
 static uint32_t
 own_frame(const struct graph_names *names, uint32_t stack)
 {

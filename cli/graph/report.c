@@ -193,6 +193,6 @@ const struct cli_command cli_graph_report_command = {
         "\n"
         "Classes, threads and code keep much by their nature; what they refer to is named\n"
         "instead. They are suspects if they have become many: threads that were started at\n"
-        "one place, methods or constants with names that a program made. The VM is none.",
+        "one place, methods or constants with names that a program made. The VM is never one.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };

@@ -226,8 +226,8 @@ number_of(const char *text, size_t length)
     return number;
 }
 
-/* Returns the pid in the path, "/12/debug/...", or else the pid in the query. Returns 0 if there
- * is none. *path is then after the pid. */
+/* Returns the pid in the path, "/12/debug/...", or else the pid in the query. Returns 0 if
+ * neither has a pid. If the path has one, *path is then after it. */
 static pid_t
 pid_of(const struct cli_request *request, const char **path)
 {

@@ -7,10 +7,10 @@ require_relative "lib/graph_bytes"
 
 class TestHeapprofGraph < Test::Unit::TestCase
   include HeapprofCommand
+  include GraphShop
 
   ORDERS = 3000
   NODES = 1000
-  FILE = "shop.graph"
 
   # Cart::CACHE has @items, a Hash of orders, each with a name; $list is a list of nodes; two objects are garbage.
   def shop
@@ -37,13 +37,6 @@ class TestHeapprofGraph < Test::Unit::TestCase
     graph.fact("ruby", "ruby 3.4.5")
     graph.fact("skipped", "T_DATA(odd)", :footer)
     graph
-  end
-
-  def in_shop
-    in_directory do
-      write(FILE, shop.bytes)
-      yield
-    end
   end
 
   ALIVE = 3 + 1 + 2 * ORDERS + NODES

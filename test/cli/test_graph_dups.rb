@@ -7,8 +7,7 @@ require_relative "lib/graph_bytes"
 
 class TestHeapprofGraphDups < Test::Unit::TestCase
   include HeapprofCommand
-
-  FILE = "shop.graph"
+  include GraphShop
 
   # Four Strings have one content: two in $names, one in $title, one is garbage. Two have another. One is alone.
   def shop
@@ -22,13 +21,6 @@ class TestHeapprofGraphDups < Test::Unit::TestCase
     graph.root(:GLOBAL, "$other", other.(stack: lines[1][1]))
     same.()
     graph
-  end
-
-  def in_shop
-    in_directory do
-      write(FILE, shop.bytes)
-      yield
-    end
   end
 
   def groups(by) = heapprof!("graph", "dups", FILE, "--group", by, "--json").json

@@ -7,8 +7,8 @@ require_relative "lib/graph_bytes"
 
 class TestHeapprofGraphQuery < Test::Unit::TestCase
   include HeapprofCommand
+  include GraphShop
 
-  FILE = "shop.graph"
   SLOT = GraphBytes::SLOT
 
   # $orders is a Hash by String keys; each Order has a name; the first one also keeps the second.
@@ -28,13 +28,6 @@ class TestHeapprofGraphQuery < Test::Unit::TestCase
     graph.root(:GLOBAL, "$orders", @hash)
     graph.object("Order", 10_000)
     graph
-  end
-
-  def in_shop
-    in_directory do
-      write(FILE, shop.bytes)
-      yield
-    end
   end
 
   def query(*arguments) = heapprof!("graph", "query", FILE, *arguments, "--json").json

@@ -218,7 +218,7 @@ function takeExpression(reader) {
     return (value) => expression.test(value);
 }
 
-// 10, 1_000, 1.5k, 2M, 3GB, 10%; undefined: it is none.
+// Reads 10, 1_000, 1.5k, 2M, 3GB, 10%. Returns undefined if the word is no number.
 function readNumber(text, percent) {
     const match = text.match(/^(\d+(?:_\d+)*(?:\.\d+)?)(?:([kmgt]?)B?|(%))$/i);
     if (!match || text.endsWith("b") || (match[3] && !percent)) return undefined;

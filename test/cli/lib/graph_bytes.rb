@@ -136,3 +136,15 @@ class GraphBytes
     end
   end
 end
+
+# For tests with a method `shop` that makes a dump: its file.
+module GraphShop
+  FILE = "shop.graph"
+
+  def in_shop
+    in_directory do
+      write(FILE, shop.bytes)
+      yield
+    end
+  end
+end
