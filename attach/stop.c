@@ -195,22 +195,41 @@ seize(struct attach_stop *stop, pid_t tid)
     return seized || error == ESRCH ? ATTACH_STOP_GONE : why_not(stop, tid, &tracer);
 }
 
-/* As waitpid. But the end of our own child is left for its own waitpid, and is an error here. */
+/* The end of our own child, if it came between the two questions of wait_for. */
+static struct {
+    pid_t pid;
+    int   status;
+} taken_end;
+
+bool
+attach_stop_child_end(pid_t pid, int *status)
+{
+    if (taken_end.pid != pid) return false;
+    *status = taken_end.status;
+    return true;
+}
+
+/* As waitpid. But the end of our own child is left for its own waitpid, and is an error here. No
+ * call asks for stops by ptrace alone, so the end may come before the second call and be taken. */
 static pid_t
 wait_for(const struct attach_stop *stop, pid_t tid, int *status)
 {
     const int options = __WALL | __WNOTHREAD | WNOHANG;
+    bool child = stop->child && tid == stop->pid;
     siginfo_t info = { .si_pid = 0 };
     pid_t changed;
 
-    if (stop->child && tid == stop->pid) {
+    if (child) {
         if (waitid(P_PID, (id_t)tid, &info, options | WEXITED | WSTOPPED | WNOWAIT) == 0 && info.si_pid &&
             (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)) return -1;
     }
     do {
         changed = waitpid(tid, status, options);
     } while (changed < 0 && errno == EINTR);
-    return changed;
+    if (!child || changed <= 0 || WIFSTOPPED(*status)) return changed;
+    taken_end.pid = tid;
+    taken_end.status = *status;
+    return -1;
 }
 
 /* After exec by another thread, a number that we have seized may belong to a thread that we have

@@ -34,9 +34,13 @@ enum attach_stopped {
 
 struct attach_stop;
 
-/* Begins for a process. If it is a child of the reader, its end is left for waitpid. Returns NULL
- * without memory. */
+/* Begins for a process. If it is a child of the reader, its end is left for waitpid, except at one
+ * moment: see attach_stop_child_end. Returns NULL without memory. */
 struct attach_stop *attach_stop_new(pid_t pid);
+
+/* Returns whether the end of that child was taken here, with its status as of waitpid. The caller
+ * asks if its own waitpid finds no such child. */
+bool attach_stop_child_end(pid_t pid, int *status);
 
 /* Resumes all stopped threads. Threads that are still late are let go when the calling thread ends.
  * NULL is allowed. */

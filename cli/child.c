@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/stop.h"
 #include "os/clock.h"
 
 #define NOT_FOUND 127 /* the status that a shell returns */
@@ -75,7 +76,8 @@ static void
 take(struct cli_child *child, int signal, const siginfo_t *info)
 {
     if (signal == SIGCHLD) {
-        child->ended = child->ended || waitpid(child->pid, &child->status, WNOHANG) == child->pid;
+        child->ended = child->ended || waitpid(child->pid, &child->status, WNOHANG) == child->pid ||
+                       attach_stop_child_end(child->pid, &child->status);
     }
     else if (!child->ended && (info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL)) {
         kill(child->pid, signal);

@@ -340,6 +340,27 @@ TEST_F(Stop, ExecByTheThreadThatIsStoppedLeavesNothingStopped)
     EXPECT_EQ(0, subject.Signals());
 }
 
+// It ends at any moment of a stop, and is the reader's child.
+TEST(StopOfAChild, ItsEndIsToldWheneverItComes)
+{
+    for (int times = 0; times < 300; times++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            usleep(static_cast<useconds_t>(times) * 3);
+            _exit(times % 100 + 1);
+        }
+        attach_stop *stop = attach_stop_new(pid);
+        int status = 0;
+        do {
+            attach_stop_thread(stop, pid, kLong);
+            attach_stop_resume(stop);
+        } while (waitpid(pid, &status, WNOHANG) != pid && !attach_stop_child_end(pid, &status));
+        ASSERT_TRUE(WIFEXITED(status));
+        ASSERT_EQ(times % 100 + 1, WEXITSTATUS(status)) << times;
+        attach_stop_free(stop);
+    }
+}
+
 // A reader that stops all, again and again, and is not the parent, as in all other tests.
 void
 StopAgainAndAgain(pid_t pid)
