@@ -54,18 +54,20 @@ attach_processes_add(struct attach_processes *processes, pid_t pid)
     return true;
 }
 
+/* What an earlier try found out about a process says more than that it has ended since. */
 static bool
 open_target(struct attach_processes *processes, struct attach_process *process)
 {
-    process->target = attach_target_open_pid(process->pid, process->error);
-    if (!process->target) return false;
-    if (process->start && process->target->start != process->start) {
-        attach_target_say(process->target, process->error, "it has ended");
+    char error[ATTACH_TARGET_ERROR_MAX] = "";
+
+    process->target = attach_target_open_pid(process->pid, error);
+    if (process->target && process->start && process->target->start != process->start) {
+        attach_target_say(process->target, error, "it has ended");
         close_process(processes, process);
-        return false;
     }
-    process->start = process->target->start;
-    return true;
+    if (process->target) process->start = process->target->start;
+    else if (!process->error[0]) memcpy(process->error, error, sizeof(error));
+    return process->target;
 }
 
 static void

@@ -316,7 +316,7 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
                                           PROGRAM, EnvUtil.rubybin, kind)
         assert status.success?, err
         assert_equal "0\n", out, err
-      functions = collapsed(File.read("out")).keys.flatten
+        functions = collapsed(File.read("out")).keys.flatten
         assert_includes functions, "Object#of_the_old"
         refute_includes functions, "Object#of_the_new"
       end
@@ -399,8 +399,9 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
   end
 
   def test_a_command_that_is_no_ruby
-    ran = record_by_bell("--", "cat") do |bell, input|
-      assert bell.ring
+    ran = record_by_bell("--", "/bin/sh", "-c", "echo up; exec cat") do |bell, input, out|
+      assert_equal "up\n", out.gets
+      assert bell.ring(LONG)
       input.close
       bell.ring_out
     end

@@ -67,8 +67,16 @@ class TestHeapprofRecord < Test::Unit::TestCase
     spin
   RUBY
 
-  def test_idle_threads_count_if_they_are_asked_for
+  # With both of them at work: the one that says that it is ready waits for the GVL afterwards.
+  def beside_threads
     beside(THREADS) do |pid|
+      threads_until(pid) { |all| all.count { |thread| labels(thread).include?("Object#spin") } == 2 }
+      yield pid
+    end
+  end
+
+  def test_idle_threads_count_if_they_are_asked_for
+    beside_threads do |pid|
       busy = collapsed(record(pid, "--format=collapsed").out)
       assert_empty busy.keys.grep(->(stack) { stack.include?("Object#rest") })
       all = collapsed(record(pid, "--idle", "--format=collapsed").out)
@@ -78,7 +86,7 @@ class TestHeapprofRecord < Test::Unit::TestCase
 
   # Two threads share a GVL: one has it, both are there.
   def test_modes
-    beside(THREADS) do |pid|
+    beside_threads do |pid|
       looks = ->(*arguments) do
         ran = record(pid, "--rate=200", "--format=collapsed", *arguments, looks: 300)
         collapsed(ran.out).values.sum.fdiv(5_000_000 * ran.err[COUNTS, 3].to_i)
@@ -93,7 +101,7 @@ class TestHeapprofRecord < Test::Unit::TestCase
 
   def test_threads_are_kept_apart
     in_directory do
-      beside(THREADS) do |pid|
+      beside_threads do |pid|
         record(pid, "--threads", "--output=time.pb.gz")
         rows = heapprof!("top", "time.pb.gz", "--group=label:thread", "--json").json["rows"]
         assert_match(/\Abusy \[\d+\]\z|\Athread \[#{pid}\]\z/, rows.first["what"] || rows.first["name"])
