@@ -291,8 +291,9 @@ class TestHeapprofGraph < Test::Unit::TestCase
         graph = GraphBytes.new
         { "set" => "1", "dump" => dump.to_s }.each { |key, value| graph.fact(key, value) }
         %w[$first $second].each do |name|
-          elements = Array.new(orders) { |i| graph.object("Order", 10_000, bits: dump == 2 && i == 0 ? 64 : 0) }
-          graph.root(:GLOBAL, name, graph.object("Array", type: "T_ARRAY", bits: dump == 1 ? 0 : 64, tail: elements))
+          array, *slots = Array.new(4) { graph.later }
+          elements = slots.first(orders).each_with_index.map { |slot, i| graph.object("Order", 10_000, at: slot, bits: dump == 2 && i == 0 ? 64 : 0) }
+          graph.root(:GLOBAL, name, graph.object("Array", at: array, type: "T_ARRAY", bits: dump == 1 ? 0 : 64, tail: elements))
         end
         write("#{dump}.graph", graph.bytes)
       end
