@@ -9,13 +9,14 @@
 #include <string.h>
 
 enum {
-    READS_MOST = 1024,          /* ranges of one system call */
+    READS_MOST = 1024, /* ranges of one system call */
     BYTES_MOST = 1 << 20,
-    FURTHER_ON = 16             /* at most so many reads of the last look may be missing in this one */
+    FURTHER_ON = 16 /* at most so many reads of the last look may be missing in this one */
 };
 
 void
-attach_ahead_init(struct attach_ahead *ahead, attach_ahead_read_i *read, void *data, struct heapprof_mem *mem)
+attach_ahead_init(struct attach_ahead *ahead, attach_ahead_read_i *read, void *data,
+                  struct heapprof_mem *mem)
 {
     *ahead = (struct attach_ahead){.read = read, .data = data, .mem = mem};
 }
@@ -38,7 +39,8 @@ read_list(struct attach_ahead *ahead)
     struct attach_range ranges[READS_MOST];
     const struct attach_ahead_list *before = &ahead->before;
 
-    if (!HEAPPROF_MEM_GROW(ahead->mem, ahead->copy, ahead->copy_capacity, before->bytes)) return false;
+    if (!HEAPPROF_MEM_GROW(ahead->mem, ahead->copy, ahead->copy_capacity, before->bytes))
+        return false;
     for (size_t i = 0; i < before->count; i++) {
         const struct attach_ahead_read *read = &before->reads[i];
         ranges[i] = (struct attach_range){ read->address, ahead->copy + read->at, read->bytes };
@@ -107,7 +109,8 @@ attach_ahead_note(struct attach_ahead *ahead, const struct attach_range *ranges,
         size_t bytes = ranges[i].bytes;
         if (now->count == READS_MOST || bytes > BYTES_MOST - now->bytes) return;
         if (!HEAPPROF_MEM_GROW(ahead->mem, now->reads, now->capacity, now->count + 1)) return;
-        now->reads[now->count++] = (struct attach_ahead_read){ ranges[i].address, bytes, now->bytes };
+        now->reads[now->count++] =
+            (struct attach_ahead_read){ ranges[i].address, bytes, now->bytes };
         now->bytes += bytes;
     }
 }

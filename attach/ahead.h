@@ -50,7 +50,8 @@ struct attach_ahead {
 };
 
 /* All else in *ahead is zero. data and mem have to outlive it. */
-void attach_ahead_init(struct attach_ahead *ahead, attach_ahead_read_i *read, void *data, struct heapprof_mem *mem);
+void attach_ahead_init(struct attach_ahead *ahead, attach_ahead_read_i *read, void *data,
+                       struct heapprof_mem *mem);
 void attach_ahead_free(struct attach_ahead *ahead);
 
 /* Begins a look: reads what has been noted since the last begin. */

@@ -63,7 +63,8 @@ collect(struct callers_naming *naming)
         uint32_t id = identities->ids[entry];
         if (!rb_heapprof_callers_key_p(key) || id == 0 || id >= identities->numbers.end) continue;
         if (!identities->all[id].used || identities->all[id].name != HEAPPROF_UNNAMED) continue;
-        if (!HEAPPROF_MEM_GROW(naming->mem, naming->calls, naming->capacity, naming->count + 1)) return false;
+        if (!HEAPPROF_MEM_GROW(naming->mem, naming->calls, naming->capacity, naming->count + 1))
+            return false;
         naming->calls[naming->count++] =
             (struct callers_call){.address = rb_heapprof_callers_of_key(key) - 1, .identity = id};
     }
@@ -77,7 +78,8 @@ collect(struct callers_naming *naming)
 static const struct attach_mapping *
 first_of(const struct attach_target *target, const struct attach_mapping *mapping)
 {
-    while (mapping > target->mappings && mapping[-1].path == mapping->path && mapping->offset != 0) mapping--;
+    while (mapping > target->mappings && mapping[-1].path == mapping->path && mapping->offset != 0)
+        mapping--;
     return mapping;
 }
 
@@ -87,7 +89,8 @@ read_notes(struct callers_naming *naming, struct callers_object *object, const E
     unsigned char notes[NOTES_MAX];
 
     if (part->p_filesz > sizeof(notes)) return;
-    if (!attach_target_read(naming->target, object->base + part->p_vaddr, notes, part->p_filesz)) return;
+    if (!attach_target_read(naming->target, object->base + part->p_vaddr, notes, part->p_filesz))
+        return;
     rb_heapprof_elf_identity_add_notes(&object->identity, notes, part->p_filesz, part->p_align);
 }
 
@@ -102,19 +105,23 @@ read_soname(struct callers_naming *naming, struct callers_object *object, const 
     uint64_t strings = 0, name = 0;
 
     if (count > DYNAMIC_MAX) count = DYNAMIC_MAX;
-    if (!attach_target_read(naming->target, object->base + part->p_vaddr, entries, count * sizeof(*entries))) return;
+    if (!attach_target_read(naming->target, object->base + part->p_vaddr, entries,
+                            count * sizeof(*entries)))
+        return;
     for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
         if (entries[i].d_tag == DT_STRTAB) strings = entries[i].d_un.d_ptr;
         if (entries[i].d_tag == DT_SONAME) name = entries[i].d_un.d_val;
     }
     if (!strings || !name) return;
     if (strings < object->base) strings += object->base;
-    attach_target_read_string(naming->target, strings + name, object->soname, sizeof(object->soname));
+    attach_target_read_string(naming->target, strings + name, object->soname,
+                              sizeof(object->soname));
 }
 
 /* Returns false if it is not an ELF object. */
 static bool
-read_object(struct callers_naming *naming, const struct attach_mapping *mapping, struct callers_object *object)
+read_object(struct callers_naming *naming, const struct attach_mapping *mapping,
+            struct callers_object *object)
 {
     Elf64_Ehdr header;
     Elf64_Phdr parts[HEADERS_MAX];
@@ -125,9 +132,11 @@ read_object(struct callers_naming *naming, const struct attach_mapping *mapping,
     if (object->first->offset != 0 ||
         !attach_target_read(naming->target, object->first->start, &header, sizeof(header)) ||
         memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-        header.e_phnum == 0 || header.e_phnum > HEADERS_MAX || header.e_phentsize != sizeof(*parts) ||
+        header.e_phnum == 0 || header.e_phnum > HEADERS_MAX ||
+        header.e_phentsize != sizeof(*parts) ||
         !attach_target_read(naming->target, object->first->start + header.e_phoff, parts,
-                            header.e_phnum * sizeof(*parts))) return false;
+                            header.e_phnum * sizeof(*parts)))
+        return false;
     for (int i = 0; i < header.e_phnum; i++) {
         if (parts[i].p_type == PT_LOAD && parts[i].p_vaddr < lowest) lowest = parts[i].p_vaddr;
     }
@@ -177,21 +186,26 @@ name_i(const struct heapprof_elf_function *function, void *data)
         if (finding->first[middle].address < begin) low = middle + 1;
         else high = middle;
     }
-    for (struct callers_call *call = finding->first + low; call < finding->end && call->address - begin < function->size_bytes; call++) {
-        if (!call->function[0]) rb_heapprof_elf_name(finding->elf, function->name, call->function, sizeof(call->function));
+    for (struct callers_call *call = finding->first + low;
+         call < finding->end && call->address - begin < function->size_bytes; call++) {
+        if (!call->function[0])
+            rb_heapprof_elf_name(finding->elf, function->name, call->function,
+                                 sizeof(call->function));
     }
     return true;
 }
 
 static void
-read_file(struct callers_naming *naming, const struct callers_object *object, const char *path, struct callers_call *first, struct callers_call *end)
+read_file(struct callers_naming *naming, const struct callers_object *object, const char *path,
+          struct callers_call *first, struct callers_call *end)
 {
     struct heapprof_elf elf;
     struct finding finding = {.elf = &elf, .first = first, .end = end, .base = object->base};
     int fd = open_named(naming, path);
 
     if (fd >= 0 && rb_heapprof_elf_open(&elf, naming->mem, fd)) {
-        if (rb_heapprof_elf_same_p(&elf.identity, &object->identity)) rb_heapprof_elf_each(&elf, name_i, &finding);
+        if (rb_heapprof_elf_same_p(&elf.identity, &object->identity))
+            rb_heapprof_elf_each(&elf, name_i, &finding);
         rb_heapprof_elf_close(&elf);
     }
     if (fd >= 0) close(fd);
@@ -223,7 +237,8 @@ library_of(const char *path, char *library, size_t size)
 
     snprintf(library, size, "%s", slash ? slash + 1 : "?");
     size_t length = strlen(library), suffix = sizeof(deleted) - 1;
-    if (length > suffix && !strcmp(library + length - suffix, deleted)) library[length - suffix] = 0;
+    if (length > suffix && !strcmp(library + length - suffix, deleted))
+        library[length - suffix] = 0;
 }
 
 /* Names the calls in the object of the first one. Returns the index behind them. */
@@ -248,12 +263,14 @@ name_object(struct callers_naming *naming, struct callers_call *first)
 }
 
 void
-attach_callers_name_all(struct heapprof_tables *tables, struct attach_target *target, struct heapprof_mem *mem)
+attach_callers_name_all(struct heapprof_tables *tables, struct attach_target *target,
+                        struct heapprof_mem *mem)
 {
     struct callers_naming naming = {.tables = tables, .target = target, .mem = mem};
 
     if (collect(&naming) && naming.count) {
-        for (struct callers_call *call = naming.calls; call < naming.calls + naming.count; ) call = name_object(&naming, call);
+        for (struct callers_call *call = naming.calls; call < naming.calls + naming.count; )
+            call = name_object(&naming, call);
     }
     HEAPPROF_MEM_RELEASE(mem, naming.calls, naming.capacity);
 }

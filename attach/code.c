@@ -75,7 +75,8 @@ read_method(struct attach_vm *vm, uint64_t object)
         if (attach_object_type(vm, flags) != vm->t_imemo) return 0;
         uint64_t kind = flags >> vm->imemo_shift & vm->imemo_mask;
         if (kind == vm->imemo_method) return object;
-        if (kind != vm->imemo_svar || !attach_vm_get(vm, object, &vm->svar_method, &object)) return 0;
+        if (kind != vm->imemo_svar || !attach_vm_get(vm, object, &vm->svar_method, &object))
+            return 0;
     }
     return 0;
 }
@@ -86,8 +87,10 @@ attach_code_method(struct attach_codes *codes, uint64_t object)
     if (!HEAPPROF_MEM_GROW(codes->mem, codes->methods, codes->method_capacity, METHODS)) {
         return read_method(codes->vm, object);
     }
-    struct attach_code_method *known = &codes->methods[rb_heapprof_index_hash(object) & (METHODS - 1)];
-    if (known->object != object) *known = (struct attach_code_method){object, read_method(codes->vm, object)};
+    struct attach_code_method *known =
+        &codes->methods[rb_heapprof_index_hash(object) & (METHODS - 1)];
+    if (known->object != object)
+        *known = (struct attach_code_method){ object, read_method(codes->vm, object) };
     return known->method;
 }
 
@@ -98,9 +101,11 @@ search(const struct attach_codes *codes, const struct attach_code_key *code)
 {
     uint32_t number;
 
-    for (uint64_t probe = hash_of(code); (number = rb_heapprof_index_at(&codes->index, probe)) != 0; probe++) {
+    for (uint64_t probe = hash_of(code); (number = rb_heapprof_index_at(&codes->index, probe)) != 0;
+         probe++) {
         const struct attach_code_key *other = &codes->known[number].code;
-        if (other->iseq == code->iseq && other->method == code->method && other->pc == code->pc) break;
+        if (other->iseq == code->iseq && other->method == code->method && other->pc == code->pc)
+            break;
     }
     return number;
 }
@@ -119,7 +124,8 @@ read_body(struct attach_vm *vm, uint64_t *iseq, struct body *body)
 {
     uint64_t flags;
 
-    return attach_object_flags(vm, iseq, &flags) && attach_vm_get(vm, *iseq, &vm->iseq_body, &body->at) && body->at &&
+    return attach_object_flags(vm, iseq, &flags) &&
+           attach_vm_get(vm, *iseq, &vm->iseq_body, &body->at) && body->at &&
            attach_target_read(vm->target, body->at, body->bytes, vm->body_bytes);
 }
 
@@ -153,9 +159,11 @@ add_blocks(struct attach_vm *vm, uint64_t *iseq, struct body *body, struct attac
 /* Labels that are the same in every program are literals of C. Core files have no read-only data,
  * so these labels are made here. */
 static bool
-add_own_label(struct attach_vm *vm, const struct body *body, uint64_t kind, struct attach_text *name)
+add_own_label(struct attach_vm *vm, const struct body *body, uint64_t kind,
+              struct attach_text *name)
 {
-    if (attach_object_add_string(vm, attach_field_get(&vm->body_label, body->bytes), name)) return true;
+    if (attach_object_add_string(vm, attach_field_get(&vm->body_label, body->bytes), name))
+        return true;
     if (kind != vm->iseq_main && kind != vm->iseq_top) return false;
     attach_text_add_cstr(name, kind == vm->iseq_main ? "<main>" : "<top (required)>");
     return true;
@@ -181,7 +189,8 @@ add_label(struct attach_vm *vm, uint64_t iseq, uint64_t owner, struct attach_tex
             if (!read_body(vm, &iseq, &body)) return false;
         }
         else {
-            if (kind == vm->iseq_method && owner && !attach_object_add_owner(vm, owner, name)) return false;
+            if (kind == vm->iseq_method && owner && !attach_object_add_owner(vm, owner, name))
+                return false;
             break;
         }
     }
@@ -189,10 +198,12 @@ add_label(struct attach_vm *vm, uint64_t iseq, uint64_t owner, struct attach_tex
 }
 
 bool
-attach_code_name(struct attach_vm *vm, uint64_t iseq, uint64_t owner, uint64_t id, struct attach_text *name)
+attach_code_name(struct attach_vm *vm, uint64_t iseq, uint64_t owner, uint64_t id,
+                 struct attach_text *name)
 {
     if (iseq) return add_label(vm, iseq, owner, name);
-    return (!owner || attach_object_add_owner(vm, owner, name)) && attach_object_add_symbol(vm, id, name);
+    return (!owner || attach_object_add_owner(vm, owner, name)) &&
+           attach_object_add_symbol(vm, id, name);
 }
 
 /* The absolute path of the file. Code without a file has a name of its own, such as "(eval)". */
@@ -228,7 +239,8 @@ read_iseq(struct attach_codes *codes, struct attach_code_known *known, uint64_t 
 
     if (!read_body(vm, &iseq, &body)) return false;
     known->runs = true;
-    known->stands_for_outer = kind_of(vm, &body) == vm->iseq_rescue || kind_of(vm, &body) == vm->iseq_ensure;
+    known->stands_for_outer =
+        kind_of(vm, &body) == vm->iseq_rescue || kind_of(vm, &body) == vm->iseq_ensure;
     if (!add_label(vm, iseq, owner, name)) return false;
 
     bool internal = internal_p(vm, &body);
@@ -241,8 +253,8 @@ read_iseq(struct attach_codes *codes, struct attach_code_known *known, uint64_t 
 }
 
 static bool
-read_c_method(struct attach_codes *codes, struct attach_code_known *known, uint64_t method, uint64_t owner,
-              struct attach_text *name)
+read_c_method(struct attach_codes *codes, struct attach_code_known *known, uint64_t method,
+              uint64_t owner, struct attach_text *name)
 {
     struct attach_vm *vm = codes->vm;
     struct attach_text none = {0};
@@ -264,7 +276,9 @@ read_code(struct attach_codes *codes, struct attach_code_known *known)
     struct attach_text name = {0};
     uint64_t owner = 0, method = known->code.method, flags;
 
-    if (method && (!attach_object_flags(vm, &method, &flags) || !attach_vm_get(vm, method, &vm->method_owner, &owner))) owner = 0;
+    if (method && (!attach_object_flags(vm, &method, &flags) ||
+                   !attach_vm_get(vm, method, &vm->method_owner, &owner)))
+        owner = 0;
     bool read = known->code.iseq ? read_iseq(codes, known, owner, &name) :
                                     read_c_method(codes, known, method, owner, &name);
     if (read) return;
@@ -279,7 +293,8 @@ attach_code_find(struct attach_codes *codes, const struct attach_code_key *code)
     if (number) return &codes->known[number];
 
     if (!HEAPPROF_MEM_GROW(codes->mem, codes->known, codes->capacity, codes->count + 2) ||
-        !rb_heapprof_index_reserve(&codes->index, codes->mem, codes->count, known_hash, codes)) return NULL;
+        !rb_heapprof_index_reserve(&codes->index, codes->mem, codes->count, known_hash, codes))
+        return NULL;
     struct attach_code_known known = {.code = *code};
     read_code(codes, &known);
     if (!known.function) return NULL;

@@ -60,6 +60,7 @@ const struct attach_code_known *attach_code_find(struct attach_codes *codes,
 
 /* Appends the present name of a method: of the iseq, or if that is 0, of the C method with that ID.
  * owner may be 0. Returns false if the name cannot be read. */
-bool attach_code_name(struct attach_vm *vm, uint64_t iseq, uint64_t owner, uint64_t id, struct attach_text *name);
+bool attach_code_name(struct attach_vm *vm, uint64_t iseq, uint64_t owner, uint64_t id,
+                      struct attach_text *name);
 
 #endif

@@ -58,7 +58,8 @@ struct core {
     uint64_t file_bytes;
     struct segment *segments;  /* in the order of their addresses; as many as mappings */
     size_t   segment_count, segment_capacity;
-    uint64_t note_offset[NOTE_SEGMENTS_MOST], note_bytes[NOTE_SEGMENTS_MOST], note_align[NOTE_SEGMENTS_MOST];
+    uint64_t note_offset[NOTE_SEGMENTS_MOST], note_bytes[NOTE_SEGMENTS_MOST],
+        note_align[NOTE_SEGMENTS_MOST];
     size_t   note_count;
     char    *files;            /* NT_FILE as it is in the file, and a NUL */
     size_t   files_bytes, files_capacity;
@@ -142,13 +143,15 @@ add_segment(struct attach_target *target, const Elf64_Phdr *header)
 
     if (header->p_memsz == 0 || header->p_memsz > UINT64_MAX - header->p_vaddr) return true;
     if (count >= ATTACH_TARGET_MAPPINGS_MOST) return false;
-    if (!HEAPPROF_MEM_GROW(&target->mem, core->segments, core->segment_capacity, count + 1)) return false;
+    if (!HEAPPROF_MEM_GROW(&target->mem, core->segments, core->segment_capacity, count + 1))
+        return false;
     uint64_t there = header->p_offset < core->file_bytes ? core->file_bytes - header->p_offset : 0;
     uint64_t bytes = header->p_filesz < header->p_memsz ? header->p_filesz : header->p_memsz;
-    core->segments[count] = (struct segment){
-        .start = header->p_vaddr, .end = header->p_vaddr + header->p_memsz, .offset = header->p_offset,
-        .bytes = bytes < there ? bytes : there, .flags = header->p_flags
-    };
+    core->segments[count] = (struct segment){ .start = header->p_vaddr,
+                                               .end = header->p_vaddr + header->p_memsz,
+                                               .offset = header->p_offset,
+                                               .bytes = bytes < there ? bytes : there,
+                                               .flags = header->p_flags };
     core->segment_count = count + 1;
     return true;
 }
@@ -192,7 +195,8 @@ order_segments(struct core *core)
 {
     size_t kept = 0;
 
-    if (core->segment_count) qsort(core->segments, core->segment_count, sizeof(*core->segments), compare_segments);
+    if (core->segment_count)
+        qsort(core->segments, core->segment_count, sizeof(*core->segments), compare_segments);
     for (size_t i = 0; i < core->segment_count; i++) {
         if (kept && core->segments[i].start < core->segments[kept - 1].end) continue;
         core->segments[kept++] = core->segments[i];
@@ -227,7 +231,8 @@ keep_files(struct attach_target *target, uint64_t offset, uint32_t bytes)
     struct core *core = target->data;
 
     if (core->files_bytes || bytes > FILES_BYTES_MOST) return;
-    if (!HEAPPROF_MEM_GROW(&target->mem, core->files, core->files_capacity, (size_t)bytes + 1)) return;
+    if (!HEAPPROF_MEM_GROW(&target->mem, core->files, core->files_capacity, (size_t)bytes + 1))
+        return;
     if (!read_file(core, offset, core->files, bytes)) return;
     core->files[bytes] = '\0';
     core->files_bytes = bytes;
@@ -252,7 +257,8 @@ aligned(uint64_t bytes, uint64_t unit)
 /* Sizes in a note have 32 bits, so sums of them fit into 64. The kinds above are those of notes
  * named "CORE". */
 static void
-read_notes(struct attach_target *target, uint64_t offset, uint64_t bytes, uint64_t unit, uint32_t *left)
+read_notes(struct attach_target *target, uint64_t offset, uint64_t bytes, uint64_t unit,
+           uint32_t *left)
 {
     const struct core *core = target->data;
     Elf64_Nhdr note;
@@ -264,8 +270,10 @@ read_notes(struct attach_target *target, uint64_t offset, uint64_t bytes, uint64
         if (!read_file(core, offset + at, &note, sizeof(note))) return;
         uint64_t name = at + sizeof(note), description = aligned(name + note.n_namesz, unit);
         at = aligned(description + note.n_descsz, unit);
-        if (note.n_namesz != sizeof(owner) || !read_file(core, offset + name, owner, sizeof(owner))) continue;
-        if (memcmp(owner, "CORE", sizeof(owner)) == 0) read_note(target, &note, offset + description);
+        if (note.n_namesz != sizeof(owner) || !read_file(core, offset + name, owner, sizeof(owner)))
+            continue;
+        if (memcmp(owner, "CORE", sizeof(owner)) == 0)
+            read_note(target, &note, offset + description);
     }
 }
 
@@ -348,7 +356,8 @@ core_refresh(struct attach_target *target, char *error)
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != NATIVE_ORDER) {
         return wrong(target, error, "it is a core file of a machine of another kind");
     }
-    if (header.e_phentsize != sizeof(Elf64_Phdr)) return wrong(target, error, "it is not a core file");
+    if (header.e_phentsize != sizeof(Elf64_Phdr))
+        return wrong(target, error, "it is not a core file");
     if (!read_segments(target, &header, count_segments(core, &header))) {
         return wrong(target, error, "it has too many mappings");
     }

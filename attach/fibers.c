@@ -75,8 +75,10 @@ add_fiber(struct fibers_reading *reading, uint64_t fiber)
         (status != (uint64_t)places->suspended && status != (uint64_t)places->resumed) ||
         !attach_vm_get(reading->vm, ec, &places->thread, &thread_at)) return true;
     const struct attach_thread *thread = find_thread(reading, thread_at);
-    if (!thread || thread->ec == ec || fibers->count == FIBERS_MAX || known_p(fibers, ec)) return true;
-    if (!HEAPPROF_MEM_GROW(reading->mem, fibers->all, fibers->capacity, fibers->count + 1)) return false;
+    if (!thread || thread->ec == ec || fibers->count == FIBERS_MAX || known_p(fibers, ec))
+        return true;
+    if (!HEAPPROF_MEM_GROW(reading->mem, fibers->all, fibers->capacity, fibers->count + 1))
+        return false;
     fibers->all[fibers->count] = *thread;
     fibers->all[fibers->count].ec = ec;
     fibers->all[fibers->count++].state = ATTACH_THREAD_FIBER;
@@ -113,7 +115,8 @@ scan_page(struct fibers_reading *reading, uint64_t page)
     }
     size_t bytes = slots * slot_bytes;
     if (bytes == 0) return true;
-    if (!HEAPPROF_MEM_GROW(reading->mem, reading->page, reading->page_capacity, bytes)) return false;
+    if (!HEAPPROF_MEM_GROW(reading->mem, reading->page, reading->page_capacity, bytes))
+        return false;
     if (attach_target_read(reading->vm->target, start, reading->page, bytes)) {
         return scan_slots(reading, slots, slot_bytes);
     }
@@ -127,7 +130,9 @@ add_root_fibers(struct fibers_reading *reading)
 {
     for (size_t i = 0; i < reading->threads->count; i++) {
         uint64_t root;
-        if (!attach_vm_get(reading->vm, reading->threads->all[i].address, &reading->places.root_fiber, &root)) continue;
+        if (!attach_vm_get(reading->vm, reading->threads->all[i].address,
+                           &reading->places.root_fiber, &root))
+            continue;
         if (!add_fiber(reading, root)) return false;
     }
     return true;
@@ -139,9 +144,12 @@ scan_heap(struct fibers_reading *reading)
     uint64_t objspace = attach_vm_objspace(reading->vm), sorted, count, page;
 
     if (!attach_vm_get(reading->vm, objspace, &reading->places.sorted, &sorted) || !sorted ||
-        !attach_vm_get(reading->vm, sorted, &reading->places.page_count, &count) || count > PAGES_MAX) return false;
+        !attach_vm_get(reading->vm, sorted, &reading->places.page_count, &count) ||
+        count > PAGES_MAX)
+        return false;
     for (uint64_t i = 0; i < count; i++) {
-        if (!attach_vm_word(reading->vm, sorted + reading->places.array_bytes + i * ATTACH_WORD, &page)) {
+        if (!attach_vm_word(reading->vm, sorted + reading->places.array_bytes + i * ATTACH_WORD,
+                            &page)) {
             reading->fibers->cut = true;
             break;
         }
@@ -159,7 +167,8 @@ attach_fibers_read(struct attach_fibers *fibers, struct attach_vm *vm,
 
     fibers->count = 0;
     fibers->cut = false;
-    bool read = attach_layout_fill(vm->layout, wants, sizeof(wants) / sizeof(*wants), &reading.places, error) &&
+    bool read = attach_layout_fill(vm->layout, wants, sizeof(wants) / sizeof(*wants),
+                                   &reading.places, error) &&
                 add_root_fibers(&reading) && scan_heap(&reading);
     HEAPPROF_MEM_RELEASE(mem, reading.page, reading.page_capacity);
     return read;

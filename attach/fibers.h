@@ -6,7 +6,8 @@
 #include "attach/threads.h"
 
 struct attach_fibers {
-    struct attach_thread *all; /* each as a waiting thread; address is the thread's whose fiber it is */
+    struct attach_thread
+        *all; /* each as a waiting thread; address is the thread's whose fiber it is */
     size_t capacity, count;
     bool   cut;                  /* a part of the heap could not be read */
 };

@@ -35,7 +35,8 @@ static const struct attach_want wants[] = {
 static bool
 read_asked(struct attach_graph_request *request, unsigned char copy[ASKED_MOST])
 {
-    return attach_target_read(request->vm->target, request->asked.address, copy, request->asked_bytes);
+    return attach_target_read(request->vm->target, request->asked.address, copy,
+                              request->asked_bytes);
 }
 
 /* ---- asking ---- */
@@ -55,7 +56,8 @@ static bool
 handled_p(pid_t pid, int signal)
 {
     char status[ATTACH_STATUS_MAX];
-    const char *caught = attach_status_read(pid, pid, status) ? attach_status_line(status, "\nSigCgt:") : NULL;
+    const char *caught =
+        attach_status_read(pid, pid, status) ? attach_status_line(status, "\nSigCgt:") : NULL;
 
     return caught && strtoull(caught, NULL, 16) >> (signal - 1) & 1;
 }
@@ -63,9 +65,12 @@ handled_p(pid_t pid, int signal)
 static bool
 fill(struct attach_graph_request *request, char error[ATTACH_TARGET_ERROR_MAX])
 {
-    if (!attach_layout_fill(request->vm->layout, wants, sizeof(wants) / sizeof(*wants), request, error)) return false;
+    if (!attach_layout_fill(request->vm->layout, wants, sizeof(wants) / sizeof(*wants), request,
+                            error))
+        return false;
     if (request->asked_bytes <= ASKED_MOST && request->asked_bytes <= request->asked.size &&
-        request->shared_bytes <= SHARED_MOST && request->text.size <= sizeof(request->answer)) return true;
+        request->shared_bytes <= SHARED_MOST && request->text.size <= sizeof(request->answer))
+        return true;
     attach_target_say(request->vm->target, error, "it is another version of this ruby");
     return false;
 }
@@ -87,7 +92,9 @@ attach_graph_request_send(struct attach_graph_request *request, struct attach_vm
     const char *name = number <= INT_MAX ? rb_heapprof_signal_name((int)number) : "";
     request->answers_before = attach_field_get(&request->answers, copy);
     if (!*name) {
-        attach_target_say(target, error, "no signal was set for dumps when it was started: start it with RUBY_HEAPGRAPH=signal=URG");
+        attach_target_say(target, error,
+                          "no signal was set for dumps when it was started: start it with "
+                          "RUBY_HEAPGRAPH=signal=URG");
         return false;
     }
     request->signal_number = (int)number;
@@ -95,7 +102,8 @@ attach_graph_request_send(struct attach_graph_request *request, struct attach_vm
         attach_target_say(target, error, "it no longer handles SIG%s", name);
         return false;
     }
-    if (syscall(SYS_pidfd_send_signal, target->end_fd, request->signal_number, NULL, 0) == 0) return true;
+    if (syscall(SYS_pidfd_send_signal, target->end_fd, request->signal_number, NULL, 0) == 0)
+        return true;
     attach_target_say(target, error, "SIG%s cannot be sent: %s", name, strerror(errno));
     return false;
 }
@@ -114,7 +122,8 @@ take_answer(struct attach_graph_request *request, const unsigned char *copy)
     }
     request->inner_child = (pid_t)attach_field_get(&request->child, copy);
     request->shared_at = attach_field_get(&request->shared, copy);
-    request->state = attach_field_get(&request->begun, copy) ? ATTACH_GRAPH_BEGUN : ATTACH_GRAPH_REFUSED;
+    request->state =
+        attach_field_get(&request->begun, copy) ? ATTACH_GRAPH_BEGUN : ATTACH_GRAPH_REFUSED;
 }
 
 static void
@@ -123,7 +132,8 @@ look_at_process(struct attach_graph_request *request)
     unsigned char copy[ASKED_MOST];
 
     if (!read_asked(request, copy)) request->state = ATTACH_GRAPH_ENDED;
-    else if (attach_field_get(&request->answers, copy) != request->answers_before) take_answer(request, copy);
+    else if (attach_field_get(&request->answers, copy) != request->answers_before)
+        take_answer(request, copy);
 }
 
 /* Reads what the two processes share. */
@@ -160,8 +170,9 @@ writes_p(const struct attach_graph_request *request, pid_t pid)
     if (!attach_status_read(pid, pid, status)) return false;
     const char *parent = attach_status_line(status, "\nPPid:");
     char state = attach_status_state(status);
-    return parent && atoi(parent) == request->vm->target->pid && attach_status_inner(status, pid) == request->inner_child &&
-           state && state != 'Z' && state != 'X';
+    return parent && atoi(parent) == request->vm->target->pid &&
+           attach_status_inner(status, pid) == request->inner_child && state && state != 'Z' &&
+           state != 'X';
 }
 
 void
@@ -177,5 +188,6 @@ attach_graph_request_look_for_copy(struct attach_graph_request *request)
         found = pid > 0 && writes_p(request, pid);
     }
     closedir(directory);
-    if (!found && attach_graph_request_look(request) == ATTACH_GRAPH_BEGUN) request->state = ATTACH_GRAPH_LOST;
+    if (!found && attach_graph_request_look(request) == ATTACH_GRAPH_BEGUN)
+        request->state = ATTACH_GRAPH_LOST;
 }

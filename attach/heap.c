@@ -34,12 +34,14 @@ enum {
 
 struct heap_places {
     struct attach_global state, on, sequence;
-    struct attach_field tables, options, mem, total_samples, dropped, dropped_blocks, truncated, doublings, start_ns;
+    struct attach_field tables, options, mem, total_samples, dropped, dropped_blocks, truncated,
+        doublings, start_ns;
     struct attach_field tables_word, blocks_word;
     struct attach_field gc_count;
     int64_t  contract;
     uint32_t state_bytes, sequence_bytes;
-    uint32_t string_bytes, function_bytes, stack_bytes, identity_bytes, site_bytes, address_bytes, sample_bytes, piece_bytes;
+    uint32_t string_bytes, function_bytes, stack_bytes, identity_bytes, site_bytes, address_bytes,
+        sample_bytes, piece_bytes;
 };
 
 static const struct attach_want wants[] = {
@@ -119,28 +121,32 @@ word_of(const struct heap_reading *reading, const struct attach_field *field)
 static bool
 read_sequence(struct heap_reading *reading)
 {
-    return attach_target_read(reading->vm->target, reading->places.sequence.address, reading->sequence,
-                              reading->places.sequence_bytes);
+    return attach_target_read(reading->vm->target, reading->places.sequence.address,
+                              reading->sequence, reading->places.sequence_bytes);
 }
 
 static bool
 odd_p(const struct heap_reading *reading)
 {
-    return (word_of(reading, &reading->places.tables_word) | word_of(reading, &reading->places.blocks_word)) & 1;
+    return (word_of(reading, &reading->places.tables_word) |
+            word_of(reading, &reading->places.blocks_word)) &
+           1;
 }
 
 /* Copies what the target has at from into an array of ours. */
 static bool
-take_array(struct heap_reading *reading, const void *from, void **array, size_t *capacity, size_t count, size_t bytes_each)
+take_array(struct heap_reading *reading, const void *from, void **array, size_t *capacity,
+           size_t count, size_t bytes_each)
 {
     if (count <= 1) return true; /* [0] is not used */
     return rb_heapprof_mem_grow(&reading->mem, array, capacity, count, bytes_each) &&
-           attach_target_read(reading->vm->target, (uint64_t)(uintptr_t)from, *array, count * bytes_each);
+           attach_target_read(reading->vm->target, (uint64_t)(uintptr_t)from, *array,
+                              count * bytes_each);
 }
 
 #define TAKE(reading, array, capacity, count) \
-    take_array((reading), (reading)->from.array, (void **)&(reading)->tables.array, &(reading)->tables.capacity, \
-               (count), sizeof(*(reading)->tables.array))
+    take_array((reading), (reading)->from.array, (void **)&(reading)->tables.array, \
+               &(reading)->tables.capacity, (count), sizeof(*(reading)->tables.array))
 
 /* The same for a table with numbers. They are bounded by the largest array. */
 #define TAKE_NUMBERED(reading, array, numbers) \
@@ -175,7 +181,8 @@ take_sums(struct heap_reading *reading)
 static bool
 take_arrays(struct heap_reading *reading)
 {
-    size_t objects = reading->from.live.addresses.numbers.end, blocks = reading->from.blocks.addresses.numbers.end;
+    size_t objects = reading->from.live.addresses.numbers.end,
+           blocks = reading->from.blocks.addresses.numbers.end;
 
     take_sums(reading);
     return reading->from.strings.bytes_used <= UINT32_MAX &&
@@ -185,7 +192,8 @@ take_arrays(struct heap_reading *reading)
            TAKE_NUMBERED(reading, stacks.nodes, stacks.numbers) &&
            TAKE_NUMBERED(reading, identities.all, identities.numbers) &&
            TAKE_NUMBERED(reading, identities.addresses.entries, identities.addresses.numbers) &&
-           TAKE(reading, identities.ids, identities.ids_capacity, reading->from.identities.addresses.numbers.end) &&
+           TAKE(reading, identities.ids, identities.ids_capacity,
+                reading->from.identities.addresses.numbers.end) &&
            TAKE_NUMBERED(reading, sites.all, sites.numbers) &&
            TAKE_NUMBERED(reading, live.addresses.entries, live.addresses.numbers) &&
            TAKE(reading, live.samples, live.samples_capacity, objects) &&
@@ -205,13 +213,16 @@ release(struct heap_reading *reading)
     HEAPPROF_MEM_RELEASE(mem, tables->functions.all, tables->functions.numbers.capacity);
     HEAPPROF_MEM_RELEASE(mem, tables->stacks.nodes, tables->stacks.numbers.capacity);
     HEAPPROF_MEM_RELEASE(mem, tables->identities.all, tables->identities.numbers.capacity);
-    HEAPPROF_MEM_RELEASE(mem, tables->identities.addresses.entries, tables->identities.addresses.numbers.capacity);
+    HEAPPROF_MEM_RELEASE(mem, tables->identities.addresses.entries,
+                         tables->identities.addresses.numbers.capacity);
     HEAPPROF_MEM_RELEASE(mem, tables->identities.ids, tables->identities.ids_capacity);
     rb_heapprof_index_release(&tables->strings.index, mem);
     HEAPPROF_MEM_RELEASE(mem, tables->sites.all, tables->sites.numbers.capacity);
-    HEAPPROF_MEM_RELEASE(mem, tables->live.addresses.entries, tables->live.addresses.numbers.capacity);
+    HEAPPROF_MEM_RELEASE(mem, tables->live.addresses.entries,
+                         tables->live.addresses.numbers.capacity);
     HEAPPROF_MEM_RELEASE(mem, tables->live.samples, tables->live.samples_capacity);
-    HEAPPROF_MEM_RELEASE(mem, tables->blocks.addresses.entries, tables->blocks.addresses.numbers.capacity);
+    HEAPPROF_MEM_RELEASE(mem, tables->blocks.addresses.entries,
+                         tables->blocks.addresses.numbers.capacity);
     HEAPPROF_MEM_RELEASE(mem, tables->blocks.pieces_of, tables->blocks.pieces_of_capacity);
     HEAPPROF_MEM_RELEASE(mem, tables->blocks.pieces, tables->blocks.numbers.capacity);
 }
@@ -286,7 +297,8 @@ take_collector(struct heap_reading *reading)
     struct attach_vm *vm = reading->vm;
     struct attach_sweep *sweep = &reading->sweep;
 
-    return attach_vm_get(vm, attach_vm_objspace(vm), &reading->places.gc_count, &reading->facts.gc_count) &&
+    return attach_vm_get(vm, attach_vm_objspace(vm), &reading->places.gc_count,
+                         &reading->facts.gc_count) &&
            attach_sweep_begin(sweep, vm, &reading->mem) &&
            attach_sweep_look(sweep, vm, &reading->mem, &reading->tables.live.addresses) &&
            attach_sweep_look(sweep, vm, &reading->mem, &reading->tables.identities.addresses);
@@ -308,16 +320,19 @@ copy_once(struct heap_reading *reading, bool anyhow)
     bool changing = odd_p(reading);
     if (changing && !anyhow) return CHANGED;
     memcpy(before, reading->sequence, sizeof(before));
-    if (!attach_target_read(target, reading->places.state.address, reading->state, reading->places.state_bytes)) {
+    if (!attach_target_read(target, reading->places.state.address, reading->state,
+                            reading->places.state_bytes)) {
         return FAILED;
     }
     memcpy(&reading->from, reading->state + reading->places.tables.offset, sizeof(reading->from));
     take_facts(reading);
     bool taken = take_arrays(reading) && take_collector(reading) &&
                  attach_settle_look(&reading->settling, reading->vm, &reading->mem) &&
-                 attach_renames_look(&reading->renames, reading->vm, &reading->mem, &reading->tables, gone_p, reading);
+                 attach_renames_look(&reading->renames, reading->vm, &reading->mem,
+                                     &reading->tables, gone_p, reading);
     if (!read_sequence(reading)) return FAILED;
-    if (changing || memcmp(before, reading->sequence, reading->places.sequence_bytes)) return CHANGED;
+    if (changing || memcmp(before, reading->sequence, reading->places.sequence_bytes))
+        return CHANGED;
     return taken ? WHOLE : FAILED;
 }
 
@@ -332,7 +347,8 @@ pause_a_little(void)
 }
 
 static enum result
-copy_stopped(struct heap_reading *reading, struct attach_stop *stop, struct attach_heap_counts *counts)
+copy_stopped(struct heap_reading *reading, struct attach_stop *stop,
+             struct attach_heap_counts *counts)
 {
     enum result result = CHANGED;
 
@@ -372,7 +388,9 @@ fill(struct heap_reading *reading, char *error)
     struct heap_places *places = &reading->places;
     uint64_t on;
 
-    if (!attach_layout_fill(reading->vm->layout, wants, sizeof(wants) / sizeof(*wants), places, error)) return false;
+    if (!attach_layout_fill(reading->vm->layout, wants, sizeof(wants) / sizeof(*wants), places,
+                            error))
+        return false;
     if (!attach_settle_fill(&reading->settling, reading->vm->layout, error)) return false;
     if (!attach_sweep_fill(&reading->sweep, reading->vm->layout, error)) return false;
     if (!same_version_p(places) || !attach_sweep_good_p(&reading->sweep)) {
@@ -383,7 +401,8 @@ fill(struct heap_reading *reading, char *error)
         attach_target_say(target, error, "it has ended");
         return false;
     }
-    if (!on) attach_target_say(target, error, "its heap is not profiled: start it with RUBY_HEAPPROF=1");
+    if (!on)
+        attach_target_say(target, error, "its heap is not profiled: start it with RUBY_HEAPPROF=1");
     return on;
 }
 

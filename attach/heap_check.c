@@ -24,7 +24,8 @@ numbers_good_p(const struct heapprof_numbers *numbers, heapprof_link_i *link_i, 
     uint32_t used = 0, free_count = 0;
 
     if (numbers->end == 0) return false;
-    for (uint32_t number = 1; number < numbers->end; number++) used += link_i(owner, number) == HEAPPROF_NUMBER_USED;
+    for (uint32_t number = 1; number < numbers->end; number++)
+        used += link_i(owner, number) == HEAPPROF_NUMBER_USED;
     for (uint32_t number = numbers->free_head; number; number = link_i(owner, number)) {
         if (number >= numbers->end || ++free_count >= numbers->end) return false;
     }
@@ -41,7 +42,8 @@ string_link_i(const void *owner, uint32_t number)
 static uint32_t
 identity_link_i(const void *owner, uint32_t number)
 {
-    const struct heapprof_identity *identity = &((const struct heapprof_identities *)owner)->all[number];
+    const struct heapprof_identity *identity =
+        &((const struct heapprof_identities *)owner)->all[number];
     return identity->used ? HEAPPROF_NUMBER_USED : identity->next_free;
 }
 
@@ -55,14 +57,16 @@ site_link_i(const void *owner, uint32_t number)
 static uint32_t
 address_link_i(const void *owner, uint32_t number)
 {
-    const struct heapprof_address_entry *entry = &((const struct heapprof_address_table *)owner)->entries[number];
+    const struct heapprof_address_entry *entry =
+        &((const struct heapprof_address_table *)owner)->entries[number];
     return entry->address ? HEAPPROF_NUMBER_USED : entry->next;
 }
 
 static bool
 all_numbers_good_p(const struct heapprof_tables *tables)
 {
-    const struct heapprof_address_table *classes = &tables->identities.addresses, *live = &tables->live.addresses;
+    const struct heapprof_address_table *classes = &tables->identities.addresses,
+                                        *live = &tables->live.addresses;
 
     return numbers_good_p(&tables->strings.numbers, string_link_i, &tables->strings) &&
            numbers_good_p(&tables->identities.numbers, identity_link_i, &tables->identities) &&
@@ -88,7 +92,8 @@ text_good_p(const struct heapprof_strings *strings)
 static bool
 string_p(const struct heapprof_tables *tables, uint32_t number)
 {
-    return number == 0 || (number < tables->strings.numbers.end && tables->strings.all[number].length != 0);
+    return number == 0 ||
+           (number < tables->strings.numbers.end && tables->strings.all[number].length != 0);
 }
 
 static bool
@@ -98,8 +103,9 @@ functions_good_p(const struct heapprof_tables *tables)
 
     for (uint32_t i = 1; i < functions->numbers.end; i++) {
         const struct heapprof_function *function = &functions->all[i];
-        if (!bool_p(&function->cfunc) || !bool_p(&function->provisional) || !bool_p(&function->needed) ||
-            !bool_p(&function->kept)) return false;
+        if (!bool_p(&function->cfunc) || !bool_p(&function->provisional) ||
+            !bool_p(&function->needed) || !bool_p(&function->kept))
+            return false;
         if (function->origin == 0) continue;
         if (!string_p(tables, function->name) || !string_p(tables, function->path)) return false;
     }
@@ -109,7 +115,8 @@ functions_good_p(const struct heapprof_tables *tables)
 static bool
 function_p(const struct heapprof_tables *tables, uint32_t number)
 {
-    return number > 0 && number < tables->functions.numbers.end && tables->functions.all[number].origin != 0;
+    return number > 0 && number < tables->functions.numbers.end &&
+           tables->functions.all[number].origin != 0;
 }
 
 /* A node is one deeper than its parent, so there are no circles. */
@@ -121,10 +128,13 @@ stacks_good_p(const struct heapprof_tables *tables)
     for (uint32_t i = 1; i < stacks->numbers.end; i++) {
         const struct heapprof_stack_node *node = &stacks->nodes[i];
         if (node->function == 0) continue;
-        if (!function_p(tables, node->function) || node->parent >= stacks->numbers.end) return false;
+        if (!function_p(tables, node->function) || node->parent >= stacks->numbers.end)
+            return false;
         const struct heapprof_stack_node *parent = &stacks->nodes[node->parent];
         uint32_t outside = node->parent ? parent->depth : 0;
-        if ((node->parent && parent->function == 0) || node->depth == 0 || node->depth - 1 != outside) return false;
+        if ((node->parent && parent->function == 0) || node->depth == 0 ||
+            node->depth - 1 != outside)
+            return false;
     }
     return true;
 }
@@ -136,8 +146,9 @@ identities_good_p(const struct heapprof_tables *tables)
 
     for (uint32_t i = 1; i < identities->numbers.end; i++) {
         const struct heapprof_identity *identity = &identities->all[i];
-        if (!bool_p(&identity->used) || !bool_p(&identity->provisional) || !bool_p(&identity->needed) ||
-            !bool_p(&identity->dead)) return false;
+        if (!bool_p(&identity->used) || !bool_p(&identity->provisional) ||
+            !bool_p(&identity->needed) || !bool_p(&identity->dead))
+            return false;
         if (!identity->used) continue;
         if (identity->name != HEAPPROF_UNNAMED && !string_p(tables, identity->name)) return false;
         if (!string_p(tables, identity->library)) return false;
@@ -148,7 +159,8 @@ identities_good_p(const struct heapprof_tables *tables)
 static bool
 stack_p(const struct heapprof_tables *tables, uint32_t number)
 {
-    return number == 0 || (number < tables->stacks.numbers.end && tables->stacks.nodes[number].function != 0);
+    return number == 0 ||
+           (number < tables->stacks.numbers.end && tables->stacks.nodes[number].function != 0);
 }
 
 static bool
@@ -165,7 +177,9 @@ site_good_p(const struct heapprof_tables *tables, const struct heapprof_site *si
     if (!bool_p(&site->used)) return false;
     if (!site->used) return true;
     if (!stack_p(tables, site->stack)) return false;
-    if (identity && (identity >= tables->identities.numbers.end || !tables->identities.all[identity].used)) return false;
+    if (identity &&
+        (identity >= tables->identities.numbers.end || !tables->identities.all[identity].used))
+        return false;
     return amount_p(site->alloc_objects) && amount_p(site->alloc_bytes);
 }
 
@@ -177,8 +191,10 @@ sites_good_p(const struct heapprof_tables *tables)
     for (uint32_t i = 1; i < sites->numbers.end; i++) {
         if (!site_good_p(tables, &sites->all[i])) return false;
     }
-    return bool_p(&sites->folded.used) && bool_p(&sites->folded_blocks.used) && amount_p(sites->folded.alloc_objects) && amount_p(sites->folded.alloc_bytes) &&
-           amount_p(sites->folded_blocks.alloc_objects) && amount_p(sites->folded_blocks.alloc_bytes);
+    return bool_p(&sites->folded.used) && bool_p(&sites->folded_blocks.used) &&
+           amount_p(sites->folded.alloc_objects) && amount_p(sites->folded.alloc_bytes) &&
+           amount_p(sites->folded_blocks.alloc_objects) &&
+           amount_p(sites->folded_blocks.alloc_bytes);
 }
 
 static bool
@@ -195,7 +211,9 @@ samples_good_p(const struct heapprof_tables *tables)
     for (uint32_t i = 1; i < live->addresses.numbers.end; i++) {
         const struct heapprof_sample *sample = &live->samples[i];
         if (rb_heapprof_address_table_address(&live->addresses, i) == 0) continue;
-        if (!site_p(tables, sample->site) || sample->birth_bytes == 0 || !(sample->weight > 0) || !amount_p(sample->weight)) return false;
+        if (!site_p(tables, sample->site) || sample->birth_bytes == 0 || !(sample->weight > 0) ||
+            !amount_p(sample->weight))
+            return false;
     }
     return true;
 }
@@ -210,7 +228,9 @@ pieces_good_p(const struct heapprof_tables *tables)
         if (piece->site == 0) continue;
         if (piece->next >= blocks->numbers.end) return false;
         if (piece->site == HEAPPROF_SITE_WAITING) continue;
-        if (!site_p(tables, piece->site) || piece->asked_bytes == 0 || !(piece->weight > 0) || !amount_p(piece->weight)) return false;
+        if (!site_p(tables, piece->site) || piece->asked_bytes == 0 || !(piece->weight > 0) ||
+            !amount_p(piece->weight))
+            return false;
     }
     return true;
 }

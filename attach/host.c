@@ -25,7 +25,8 @@ read_file(pid_t pid, const char *name, char *text, size_t size)
 
     snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && length < size - 1 && (got = read(fd, text + length, size - 1 - length)) > 0) length += (size_t)got;
+    while (fd >= 0 && length < size - 1 && (got = read(fd, text + length, size - 1 - length)) > 0)
+        length += (size_t)got;
     if (fd >= 0) close(fd);
     text[length] = 0;
     return length;
@@ -65,7 +66,8 @@ read_names(struct attach_host_process *process)
 {
     size_t length = read_file(process->pid, "cmdline", process->title, sizeof(process->title));
 
-    while (length > 0 && (process->title[length - 1] == 0 || process->title[length - 1] == ' ')) process->title[--length] = 0;
+    while (length > 0 && (process->title[length - 1] == 0 || process->title[length - 1] == ' '))
+        process->title[--length] = 0;
     for (size_t i = 0; i < length; i++) {
         if (!process->title[i]) process->title[i] = ' ';
     }
@@ -110,7 +112,8 @@ list_one(struct attach_host *host, pid_t pid)
     struct attach_host_process *process = find(host, pid);
     if (!process) return false;
 
-    if (process->start != start) *process = (struct attach_host_process){.pid = pid, .start = start};
+    if (process->start != start)
+        *process = (struct attach_host_process){ .pid = pid, .start = start };
     process->seen = true;
     ask_memory(process);
     if (process->ruby) read_names(process);
@@ -137,7 +140,8 @@ attach_host_list(struct attach_host *host)
 
     for (size_t i = 0; i < host->count; i++) host->all[i].seen = false;
     while (room && (entry = readdir(directory))) {
-        if (isdigit((unsigned char)entry->d_name[0])) room = list_one(host, (pid_t)strtol(entry->d_name, NULL, 10));
+        if (isdigit((unsigned char)entry->d_name[0]))
+            room = list_one(host, (pid_t)strtol(entry->d_name, NULL, 10));
     }
     if (directory) closedir(directory);
     forget_unseen(host);

@@ -65,9 +65,11 @@ struct image_search {
 static bool
 native_p(const Elf64_Ehdr *header)
 {
-    return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 && header->e_ident[EI_CLASS] == ELFCLASS64 &&
-           header->e_ident[EI_DATA] == NATIVE_ORDER && (header->e_type == ET_EXEC || header->e_type == ET_DYN) &&
-           header->e_phentsize == sizeof(Elf64_Phdr) && header->e_phnum > 0 && header->e_phnum <= SEGMENTS_MOST;
+    return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+           header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == NATIVE_ORDER &&
+           (header->e_type == ET_EXEC || header->e_type == ET_DYN) &&
+           header->e_phentsize == sizeof(Elf64_Phdr) && header->e_phnum > 0 &&
+           header->e_phnum <= SEGMENTS_MOST;
 }
 
 /* The segment that begins the file is where the header is. So the addresses of the rest are
@@ -107,7 +109,8 @@ read_object(struct attach_target *target, uint64_t start, struct image_object *o
 {
     Elf64_Ehdr header;
 
-    if (!attach_target_read(target, start, &header, sizeof(header)) || !native_p(&header)) return false;
+    if (!attach_target_read(target, start, &header, sizeof(header)) || !native_p(&header))
+        return false;
     if (header.e_phoff > UINT32_MAX || start > UINT64_MAX - header.e_phoff) return false;
     *object = (struct image_object){ .start = start, .segment_count = header.e_phnum };
     if (!attach_target_read(target, start + header.e_phoff, object->segments,
@@ -131,12 +134,14 @@ static bool
 read_tables(struct attach_target *target, const struct image_object *object, struct tables *tables)
 {
     Elf64_Dyn entries[DYNAMIC_MOST];
-    uint64_t bytes = object->dynamic_bytes < sizeof(entries) ? object->dynamic_bytes : sizeof(entries);
+    uint64_t bytes =
+        object->dynamic_bytes < sizeof(entries) ? object->dynamic_bytes : sizeof(entries);
     size_t count = (size_t)bytes / sizeof(*entries);
 
     *tables = (struct tables){0};
     if (count == 0) return false;
-    if (!attach_target_read(target, object->dynamic, entries, count * sizeof(*entries))) return false;
+    if (!attach_target_read(target, object->dynamic, entries, count * sizeof(*entries)))
+        return false;
     for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
         uint64_t value = entries[i].d_un.d_val;
         switch (entries[i].d_tag) {
@@ -152,8 +157,8 @@ read_tables(struct attach_target *target, const struct image_object *object, str
 
 /* The address of the symbol with that number, if it is the descriptor. */
 static bool
-symbol_p(struct attach_target *target, const struct image_object *object, const struct tables *tables, uint32_t number,
-         uint64_t *address)
+symbol_p(struct attach_target *target, const struct image_object *object,
+         const struct tables *tables, uint32_t number, uint64_t *address)
 {
     Elf64_Sym symbol;
     char name[sizeof(SYMBOL)];
@@ -162,7 +167,8 @@ symbol_p(struct attach_target *target, const struct image_object *object, const 
     if (!attach_target_read(target, at, &symbol, sizeof(symbol))) return false;
     if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS) return false;
     if (symbol.st_name >= tables->names_bytes) return false;
-    if (!attach_target_read(target, tables->names + symbol.st_name, name, sizeof(name))) return false;
+    if (!attach_target_read(target, tables->names + symbol.st_name, name, sizeof(name)))
+        return false;
     if (memcmp(name, SYMBOL, sizeof(name)) != 0) return false;
     *address = object->bias + symbol.st_value;
     return true;
@@ -193,22 +199,26 @@ sysv_hash(const char *name)
 /* number of buckets | first symbol | words of the filter | its shift || filter || buckets ||
  * chains. The hash that ends a chain is odd. */
 static bool
-find_by_gnu_hash(struct image_search *search, const struct image_object *object, const struct tables *tables, uint64_t *address)
+find_by_gnu_hash(struct image_search *search, const struct image_object *object,
+                 const struct tables *tables, uint64_t *address)
 {
     struct attach_target *target = search->target;
     uint32_t header[4], number, hash = gnu_hash(SYMBOL), found;
 
-    if (!tables->gnu_hash || !attach_target_read(target, tables->gnu_hash, header, sizeof(header))) return false;
+    if (!tables->gnu_hash || !attach_target_read(target, tables->gnu_hash, header, sizeof(header)))
+        return false;
     if (header[0] == 0) return false;
     uint64_t buckets = tables->gnu_hash + sizeof(header) + (uint64_t)header[2] * sizeof(uint64_t);
     uint64_t chains = buckets + (uint64_t)header[0] * sizeof(uint32_t);
     uint64_t bucket = buckets + (uint64_t)(hash % header[0]) * sizeof(uint32_t);
-    if (!attach_target_read(target, bucket, &number, sizeof(number)) || number < header[1]) return false;
+    if (!attach_target_read(target, bucket, &number, sizeof(number)) || number < header[1])
+        return false;
     for (uint32_t steps = 0; steps < CHAIN_MOST && search->steps_left > 0; steps++, number++) {
         search->steps_left--;
         uint64_t chain = chains + (uint64_t)(number - header[1]) * sizeof(uint32_t);
         if (!attach_target_read(target, chain, &found, sizeof(found))) return false;
-        if ((found | 1) == (hash | 1) && symbol_p(target, object, tables, number, address)) return true;
+        if ((found | 1) == (hash | 1) && symbol_p(target, object, tables, number, address))
+            return true;
         if ((found & 1) || number == UINT32_MAX) return false;
     }
     return false;
@@ -216,14 +226,17 @@ find_by_gnu_hash(struct image_search *search, const struct image_object *object,
 
 /* number of buckets | number of symbols || buckets || chains. 0 ends a chain. */
 static bool
-find_by_hash(struct image_search *search, const struct image_object *object, const struct tables *tables, uint64_t *address)
+find_by_hash(struct image_search *search, const struct image_object *object,
+             const struct tables *tables, uint64_t *address)
 {
     struct attach_target *target = search->target;
     uint32_t header[2], number;
 
-    if (!tables->hash || !attach_target_read(target, tables->hash, header, sizeof(header))) return false;
+    if (!tables->hash || !attach_target_read(target, tables->hash, header, sizeof(header)))
+        return false;
     if (header[0] == 0) return false;
-    uint64_t next = tables->hash + sizeof(header) + (uint64_t)(sysv_hash(SYMBOL) % header[0]) * sizeof(uint32_t);
+    uint64_t next = tables->hash + sizeof(header) +
+                    (uint64_t)(sysv_hash(SYMBOL) % header[0]) * sizeof(uint32_t);
     uint64_t chains = tables->hash + sizeof(header) + (uint64_t)header[0] * sizeof(uint32_t);
     for (uint32_t steps = 0; steps < CHAIN_MOST && search->steps_left > 0; steps++) {
         search->steps_left--;
@@ -264,21 +277,24 @@ look_up(struct image_search *search, const struct image_object *object)
     if (!read_tables(search->target, object, &tables)) return;
     if (!find_by_gnu_hash(search, object, &tables, &address) &&
         !find_by_hash(search, object, &tables, &address)) return;
-    if (descriptor_p(search->target, address, &descriptor)) add_image(search, address, object->start);
+    if (descriptor_p(search->target, address, &descriptor))
+        add_image(search, address, object->start);
 }
 
 /* ---- the search for the magic ---- */
 
 /* The descriptor is aligned at least as its numbers are. */
 static void
-search_chunk(struct image_search *search, uint64_t address, const char *bytes, size_t count, uint64_t start)
+search_chunk(struct image_search *search, uint64_t address, const char *bytes, size_t count,
+             uint64_t start)
 {
     static const char magic[16] = HEAPPROF_DESCRIPTOR_MAGIC;
     struct heapprof_descriptor descriptor;
 
     for (size_t at = (size_t)(-address % 8); at + sizeof(magic) <= count; at += 8) {
         if (memcmp(bytes + at, magic, sizeof(magic)) != 0) continue;
-        if (descriptor_p(search->target, address + at, &descriptor)) add_image(search, address + at, start);
+        if (descriptor_p(search->target, address + at, &descriptor))
+            add_image(search, address + at, start);
     }
 }
 
@@ -334,7 +350,9 @@ drop_parts(struct image_search *search, uint64_t address)
     struct heapprof_descriptor descriptor;
     struct heapprof_descriptor_entry entry;
 
-    if (!descriptor_p(search->target, address, &descriptor) || descriptor.entry_count > ENTRIES_MOST) return;
+    if (!descriptor_p(search->target, address, &descriptor) ||
+        descriptor.entry_count > ENTRIES_MOST)
+        return;
     for (uint64_t i = 0; i < descriptor.entry_count; i++) {
         uint64_t at = address + descriptor.header_size + i * descriptor.entry_size;
         if (!attach_target_read(search->target, at, &entry, sizeof(entry))) return;
@@ -361,7 +379,8 @@ drop_all_parts(struct image_search *search)
 /* ---- all of it ---- */
 
 static void
-each_object(struct image_search *search, void (*function)(struct image_search *, const struct image_object *))
+each_object(struct image_search *search,
+            void (*function)(struct image_search *, const struct image_object *))
 {
     const struct attach_target *target = search->target;
     struct image_object object;

@@ -14,7 +14,8 @@ struct attach_image {
  * target's memory is read: its files may be deleted, stripped or in another namespace. Must be
  * called again after exec. A descriptor whose layout cannot be read (layout.h) may be a copy of the
  * file in memory: then the next one may be the right one. */
-size_t attach_image_find(struct attach_target *target, struct attach_image images[ATTACH_IMAGES_MOST],
-                         char error[ATTACH_TARGET_ERROR_MAX]);
+size_t
+attach_image_find(struct attach_target *target, struct attach_image images[ATTACH_IMAGES_MOST],
+                  char error[ATTACH_TARGET_ERROR_MAX]);
 
 #endif

@@ -16,14 +16,15 @@ attach_labels_fill(struct attach_labels *labels, const struct attach_layout *lay
 
     return attach_layout_fill(layout, wants, sizeof(wants) / sizeof(*wants), labels, error) &&
            attach_layout_names(layout, "T_", "T_MASK", labels->types, ATTACH_LABEL_TYPES, error) &&
-           attach_layout_names(layout, IMEMO_PREFIX, NULL, labels->imemos, ATTACH_LABEL_IMEMOS, error);
+           attach_layout_names(layout, IMEMO_PREFIX, NULL, labels->imemos, ATTACH_LABEL_IMEMOS,
+                               error);
 }
 
 /* Labels by type, and by detail in parentheses unless it is NULL. The keys of types are smaller
  * than any address of an object. */
 static bool
-label_by_type(const struct attach_labels *labels, struct attach_vm *vm, uint64_t flags, const char *detail,
-              struct attach_label *label)
+label_by_type(const struct attach_labels *labels, struct attach_vm *vm, uint64_t flags,
+              const char *detail, struct attach_label *label)
 {
     uint64_t type = attach_object_type(vm, flags);
 
@@ -52,7 +53,8 @@ attach_labels_find(const struct attach_labels *labels, struct attach_vm *vm, uin
     if (!attach_object_flags(vm, &object, &flags)) return false;
     uint64_t type = attach_object_type(vm, flags);
     if (type == 0) return true; /* T_NONE: the slot had been taken, and was given up */
-    if (type == (uint64_t)vm->t_imemo || type == (uint64_t)vm->t_iclass || type == (uint64_t)labels->t_node) {
+    if (type == (uint64_t)vm->t_imemo || type == (uint64_t)vm->t_iclass ||
+        type == (uint64_t)labels->t_node) {
         return label_by_type(labels, vm, flags, NULL, label);
     }
     if (!attach_vm_get(vm, object, &vm->basic_class, &klass) ||

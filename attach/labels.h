@@ -5,8 +5,8 @@
  *
  *     "Array"   "#<Class < Object>"   "T_IMEMO(iseq)"   "T_ARRAY(hidden)"   "T_ICLASS"
  *
- * The rule is the contract "labels" (doc/descriptor.md), which gc/objects/label.c follows inside the
- * process. The names of types are those of the target's descriptor: its constants T_* and
+ * The rule is the contract "labels" (doc/descriptor.md), which gc/objects/label.c follows inside
+ * the process. The names of types are those of the target's descriptor: its constants T_* and
  * imemo_*. */
 #include "attach/names.h"
 #include "attach/vm.h"
@@ -24,7 +24,8 @@ struct attach_labels {
 };
 
 struct attach_label {
-    uint64_t key;               /* the class's address, or a small number for a type; 0: the object was never made */
+    uint64_t
+        key; /* the class's address, or a small number for a type; 0: the object was never made */
     struct attach_text name;    /* empty if key is 0 */
 };
 

@@ -21,7 +21,8 @@ struct attach_layout {
     struct heapprof_mem mem;
     struct heapprof_descriptor_entry *entries;
     size_t   count, capacity;
-    uint64_t parts[ATTACH_LAYOUT_PARTS_MOST]; /* descriptors, those that are read and those that are to be */
+    uint64_t parts[ATTACH_LAYOUT_PARTS_MOST]; /* descriptors, those that are read and those that are
+                                                 to be */
     size_t   part_count;
     char     name[sizeof(((struct attach_target *)0)->name)];
 };
@@ -45,7 +46,8 @@ compare_entries(const void *a, const void *b)
 }
 
 static const struct heapprof_descriptor_entry *
-find(const struct attach_layout *layout, enum heapprof_descriptor_kind kind, const char *name, size_t bytes)
+find(const struct attach_layout *layout, enum heapprof_descriptor_kind kind, const char *name,
+     size_t bytes)
 {
     struct heapprof_descriptor_entry key = { .kind = (uint16_t)kind };
 
@@ -110,7 +112,8 @@ wrong_field(const struct attach_layout *layout, const struct heapprof_descriptor
     uint64_t unit = entry->form == HEAPPROF_DESCRIPTOR_BITS ? 8 : 1;
 
     if (!type) return "is a field of an unknown type";
-    if (offset > type->size * unit || entry->size > type->size * unit - offset) return "is not inside its type";
+    if (offset > type->size * unit || entry->size > type->size * unit - offset)
+        return "is not inside its type";
     return wrong_form(entry, offset);
 }
 
@@ -119,7 +122,8 @@ wrong_global(struct attach_target *target, const struct heapprof_descriptor_entr
 {
     if (entry->form == HEAPPROF_DESCRIPTOR_BITS) return "is of a form that is not known";
     if (entry->size > GLOBAL_MOST) return "is too large";
-    if (!attach_target_mapped_p(target, (uint64_t)entry->as.number, entry->size)) return "is not in memory";
+    if (!attach_target_mapped_p(target, (uint64_t)entry->as.number, entry->size))
+        return "is not in memory";
     return wrong_form(entry, (uint64_t)entry->as.number);
 }
 
@@ -128,7 +132,8 @@ wrong_entry(const struct layout_reading *reading, const struct heapprof_descript
 {
     switch (entry->kind) {
       case HEAPPROF_DESCRIPTOR_TYPE:
-        return entry->size == 0 || entry->size > ATTACH_LAYOUT_TYPE_MOST ? "has a strange size" : NULL;
+          return entry->size == 0 || entry->size > ATTACH_LAYOUT_TYPE_MOST ? "has a strange size"
+                                                                           : NULL;
       case HEAPPROF_DESCRIPTOR_FIELD: return wrong_field(reading->layout, entry);
       case HEAPPROF_DESCRIPTOR_GLOBAL: return wrong_global(reading->target, entry);
     }
@@ -138,13 +143,16 @@ wrong_entry(const struct layout_reading *reading, const struct heapprof_descript
 static const char *
 wrong_header(const struct heapprof_descriptor *header)
 {
-    if (memcmp(header->magic, HEAPPROF_DESCRIPTOR_MAGIC, sizeof(header->magic)) != 0) return "it has gone";
-    if (header->format != HEAPPROF_DESCRIPTOR_FORMAT) return "it is of a format that this heapprof does not know";
+    if (memcmp(header->magic, HEAPPROF_DESCRIPTOR_MAGIC, sizeof(header->magic)) != 0)
+        return "it has gone";
+    if (header->format != HEAPPROF_DESCRIPTOR_FORMAT)
+        return "it is of a format that this heapprof does not know";
     if (header->pointer_size != 8) return "its pointers do not have 64 bits";
     if (header->header_size < sizeof(*header) || header->header_size > HEADER_MOST) {
         return "its header has a strange size";
     }
-    if (header->entry_size < sizeof(struct heapprof_descriptor_entry) || header->entry_size > STRIDE_MOST) {
+    if (header->entry_size < sizeof(struct heapprof_descriptor_entry) ||
+        header->entry_size > STRIDE_MOST) {
         return "its entries have a strange size";
     }
     if (header->entry_count > ATTACH_LAYOUT_ENTRIES_MOST) return "it has too many entries";
@@ -162,10 +170,12 @@ fail(const struct layout_reading *reading, const char *what)
 
 /* The target has written the name, so it is checked first. */
 static bool
-fail_entry(const struct layout_reading *reading, const struct heapprof_descriptor_entry *entry, const char *what)
+fail_entry(const struct layout_reading *reading, const struct heapprof_descriptor_entry *entry,
+           const char *what)
 {
     const char *name = wrong_name(entry->name) ? "an entry" : entry->name;
-    attach_target_say(reading->target, reading->error, "its descriptor cannot be used: %s %s", name, what);
+    attach_target_say(reading->target, reading->error, "its descriptor cannot be used: %s %s", name,
+                      what);
     return false;
 }
 
@@ -178,7 +188,8 @@ add_part(const struct layout_reading *reading, uint64_t address)
     for (size_t i = 0; i < layout->part_count; i++) {
         if (layout->parts[i] == address) return true;
     }
-    if (layout->part_count == ATTACH_LAYOUT_PARTS_MOST) return fail(reading, "it has too many parts");
+    if (layout->part_count == ATTACH_LAYOUT_PARTS_MOST)
+        return fail(reading, "it has too many parts");
     layout->parts[layout->part_count++] = address;
     return true;
 }
@@ -190,8 +201,10 @@ add_entry(const struct layout_reading *reading, const struct heapprof_descriptor
     const char *wrong = wrong_name(entry->name);
 
     if (wrong) return fail_entry(reading, entry, wrong);
-    if (entry->kind == HEAPPROF_DESCRIPTOR_PART) return add_part(reading, (uint64_t)entry->as.number);
-    if (layout->count == ATTACH_LAYOUT_ENTRIES_MOST) return fail(reading, "it has too many entries");
+    if (entry->kind == HEAPPROF_DESCRIPTOR_PART)
+        return add_part(reading, (uint64_t)entry->as.number);
+    if (layout->count == ATTACH_LAYOUT_ENTRIES_MOST)
+        return fail(reading, "it has too many entries");
     if (!HEAPPROF_MEM_GROW(&layout->mem, layout->entries, layout->capacity, layout->count + 1)) {
         return fail(reading, "no memory");
     }
@@ -233,11 +246,13 @@ order_entries(const struct layout_reading *reading)
     struct attach_layout *layout = reading->layout;
     size_t kept = 0;
 
-    if (layout->count) qsort(layout->entries, layout->count, sizeof(*layout->entries), compare_entries);
+    if (layout->count)
+        qsort(layout->entries, layout->count, sizeof(*layout->entries), compare_entries);
     for (size_t i = 0; i < layout->count; i++) {
         const struct heapprof_descriptor_entry *entry = &layout->entries[i];
         if (kept && compare_entries(&layout->entries[kept - 1], entry) == 0) {
-            if (!same_p(&layout->entries[kept - 1], entry)) return fail_entry(reading, entry, "is there twice");
+            if (!same_p(&layout->entries[kept - 1], entry))
+                return fail_entry(reading, entry, "is there twice");
             continue;
         }
         layout->entries[kept++] = *entry;
@@ -264,7 +279,8 @@ read_all(const struct layout_reading *reading, uint64_t descriptor)
 }
 
 struct attach_layout *
-attach_layout_read(struct attach_target *target, uint64_t descriptor, char error[ATTACH_TARGET_ERROR_MAX])
+attach_layout_read(struct attach_target *target, uint64_t descriptor,
+                   char error[ATTACH_TARGET_ERROR_MAX])
 {
     struct attach_layout *layout = calloc(1, sizeof(*layout));
     struct layout_reading reading = { layout, target, error };
@@ -292,25 +308,30 @@ attach_layout_free(struct attach_layout *layout)
 
 /* False, and error says so. */
 static bool
-fail_name(const struct attach_layout *layout, const char *name, const char *what, char error[ATTACH_TARGET_ERROR_MAX])
+fail_name(const struct attach_layout *layout, const char *name, const char *what,
+          char error[ATTACH_TARGET_ERROR_MAX])
 {
-    snprintf(error, ATTACH_TARGET_ERROR_MAX, "%s: its descriptor cannot be used: %s %s", layout->name, name, what);
+    snprintf(error, ATTACH_TARGET_ERROR_MAX, "%s: its descriptor cannot be used: %s %s",
+             layout->name, name, what);
     return false;
 }
 
 bool
 attach_layout_type(const struct attach_layout *layout, const char *name, uint32_t *bytes)
 {
-    const struct heapprof_descriptor_entry *entry = find(layout, HEAPPROF_DESCRIPTOR_TYPE, name, strlen(name));
+    const struct heapprof_descriptor_entry *entry =
+        find(layout, HEAPPROF_DESCRIPTOR_TYPE, name, strlen(name));
 
     if (entry) *bytes = entry->size;
     return entry;
 }
 
 bool
-attach_layout_field(const struct attach_layout *layout, const char *name, struct attach_field *field)
+attach_layout_field(const struct attach_layout *layout, const char *name,
+                    struct attach_field *field)
 {
-    const struct heapprof_descriptor_entry *entry = find(layout, HEAPPROF_DESCRIPTOR_FIELD, name, strlen(name));
+    const struct heapprof_descriptor_entry *entry =
+        find(layout, HEAPPROF_DESCRIPTOR_FIELD, name, strlen(name));
 
     if (!entry) return false;
     *field = (struct attach_field){
@@ -321,9 +342,11 @@ attach_layout_field(const struct attach_layout *layout, const char *name, struct
 }
 
 bool
-attach_layout_global(const struct attach_layout *layout, const char *name, struct attach_global *global)
+attach_layout_global(const struct attach_layout *layout, const char *name,
+                     struct attach_global *global)
 {
-    const struct heapprof_descriptor_entry *entry = find(layout, HEAPPROF_DESCRIPTOR_GLOBAL, name, strlen(name));
+    const struct heapprof_descriptor_entry *entry =
+        find(layout, HEAPPROF_DESCRIPTOR_GLOBAL, name, strlen(name));
 
     if (!entry) return false;
     *global = (struct attach_global){ (uint64_t)entry->as.number, entry->size, entry->form };
@@ -331,7 +354,8 @@ attach_layout_global(const struct attach_layout *layout, const char *name, struc
 }
 
 static bool
-number_of(const struct attach_layout *layout, enum heapprof_descriptor_kind kind, const char *name, int64_t *number)
+number_of(const struct attach_layout *layout, enum heapprof_descriptor_kind kind, const char *name,
+          int64_t *number)
 {
     const struct heapprof_descriptor_entry *entry = find(layout, kind, name, strlen(name));
 
@@ -359,7 +383,9 @@ attach_layout_names(const struct attach_layout *layout, const char *prefix, cons
     for (size_t i = 0; i < layout->count; i++) {
         const struct heapprof_descriptor_entry *entry = &layout->entries[i];
         uint64_t number = (uint64_t)entry->as.number;
-        if (entry->kind != HEAPPROF_DESCRIPTOR_CONSTANT || strncmp(entry->name, prefix, strlen(prefix)) != 0) continue;
+        if (entry->kind != HEAPPROF_DESCRIPTOR_CONSTANT ||
+            strncmp(entry->name, prefix, strlen(prefix)) != 0)
+            continue;
         if (except && strcmp(entry->name, except) == 0) continue;
         const char *wrong = number >= count ? "has a number that is too large" :
                             names[number] ? "has the number of another name" : NULL;
@@ -372,20 +398,21 @@ attach_layout_names(const struct attach_layout *layout, const char *prefix, cons
 /* ---- many at once ---- */
 
 static bool
-fill_field(const struct attach_layout *layout, const struct attach_want *want, struct attach_field *field,
-           const char **wrong)
+fill_field(const struct attach_layout *layout, const struct attach_want *want,
+           struct attach_field *field, const char **wrong)
 {
     bool bytes = want->kind == ATTACH_WANTED_BYTES;
 
     if (!attach_layout_field(layout, want->name, field)) return false;
-    if ((field->form == HEAPPROF_DESCRIPTOR_BYTES) != bytes) *wrong = bytes ? "is a number" : "is not a number";
+    if ((field->form == HEAPPROF_DESCRIPTOR_BYTES) != bytes)
+        *wrong = bytes ? "is a number" : "is not a number";
     else if (field->size < want->least) *wrong = "is too small";
     return true;
 }
 
 static bool
-fill_global(const struct attach_layout *layout, const struct attach_want *want, struct attach_global *global,
-            const char **wrong)
+fill_global(const struct attach_layout *layout, const struct attach_want *want,
+            struct attach_global *global, const char **wrong)
 {
     if (!attach_layout_global(layout, want->name, global)) return false;
     if (global->size < want->least) *wrong = "is too small";
@@ -397,13 +424,15 @@ fill_contract(const struct attach_layout *layout, const struct attach_want *want
               const char **wrong)
 {
     if (!attach_layout_contract(layout, want->name, number)) return false;
-    if (*number != want->least) *wrong = "is a contract of a number that this heapprof does not know";
+    if (*number != want->least)
+        *wrong = "is a contract of a number that this heapprof does not know";
     return true;
 }
 
 /* Returns false if it is not there. */
 static bool
-fill_one(const struct attach_layout *layout, const struct attach_want *want, void *to, const char **wrong)
+fill_one(const struct attach_layout *layout, const struct attach_want *want, void *to,
+         const char **wrong)
 {
     switch (want->kind) {
       case ATTACH_WANTED_TYPE: return attach_layout_type(layout, want->name, to);
@@ -417,8 +446,8 @@ fill_one(const struct attach_layout *layout, const struct attach_want *want, voi
 }
 
 bool
-attach_layout_fill(const struct attach_layout *layout, const struct attach_want *wants, size_t count,
-                   void *to, char error[ATTACH_TARGET_ERROR_MAX])
+attach_layout_fill(const struct attach_layout *layout, const struct attach_want *wants,
+                   size_t count, void *to, char error[ATTACH_TARGET_ERROR_MAX])
 {
     for (size_t i = 0; i < count; i++) {
         const char *wrong = NULL;
@@ -441,7 +470,9 @@ attach_field_read(struct attach_target *target, const struct attach_field *field
     struct attach_field there = *field;
     char copy[8];
 
-    if (field->form == HEAPPROF_DESCRIPTOR_BYTES || bytes > sizeof(copy) || first > UINT64_MAX - address) return false;
+    if (field->form == HEAPPROF_DESCRIPTOR_BYTES || bytes > sizeof(copy) ||
+        first > UINT64_MAX - address)
+        return false;
     if (!attach_target_read(target, address + first, copy, bytes)) return false;
     there.offset = bits ? field->offset % 8 : 0;
     *value = attach_field_get(&there, copy);
@@ -449,7 +480,8 @@ attach_field_read(struct attach_target *target, const struct attach_field *field
 }
 
 bool
-attach_global_read(struct attach_target *target, const struct attach_global *global, uint64_t *value)
+attach_global_read(struct attach_target *target, const struct attach_global *global,
+                   uint64_t *value)
 {
     struct attach_field field = { .size = global->size, .form = global->form };
     return attach_field_read(target, &field, global->address, value);

@@ -45,8 +45,10 @@ void attach_layout_free(struct attach_layout *layout); /* NULL is allowed */
 /* ---- by name; each returns false if the descriptor has no such entry ---- */
 
 bool attach_layout_type(const struct attach_layout *layout, const char *name, uint32_t *bytes);
-bool attach_layout_field(const struct attach_layout *layout, const char *name, struct attach_field *field);
-bool attach_layout_global(const struct attach_layout *layout, const char *name, struct attach_global *global);
+bool attach_layout_field(const struct attach_layout *layout, const char *name,
+                         struct attach_field *field);
+bool attach_layout_global(const struct attach_layout *layout, const char *name,
+                          struct attach_global *global);
 bool attach_layout_constant(const struct attach_layout *layout, const char *name, int64_t *value);
 bool attach_layout_contract(const struct attach_layout *layout, const char *name, int64_t *number);
 
@@ -65,7 +67,8 @@ enum attach_want_kind {
     ATTACH_WANTED_BYTES,    /* struct attach_field of the form BYTES, with at least so many bytes */
     ATTACH_WANTED_GLOBAL,   /* struct attach_global, with at least so many bytes */
     ATTACH_WANTED_CONSTANT, /* int64_t */
-    ATTACH_WANTED_CONTRACT  /* int64_t, which must equal least: the one number that the reader knows */
+    ATTACH_WANTED_CONTRACT  /* int64_t, which must equal least: the one number that the reader knows
+                             */
 };
 
 struct attach_want {
@@ -75,17 +78,23 @@ struct attach_want {
     size_t      at;           /* in the structure to fill */
 };
 
-#define ATTACH_WANT_TYPE(type, member, name)            {(name), ATTACH_WANTED_TYPE, 0, offsetof(type, member)}
-#define ATTACH_WANT_NUMBER(type, member, name)          {(name), ATTACH_WANTED_NUMBER, 0, offsetof(type, member)}
-#define ATTACH_WANT_BYTES(type, member, name, least)    {(name), ATTACH_WANTED_BYTES, (least), offsetof(type, member)}
-#define ATTACH_WANT_GLOBAL(type, member, name, least)   {(name), ATTACH_WANTED_GLOBAL, (least), offsetof(type, member)}
-#define ATTACH_WANT_CONSTANT(type, member, name)        {(name), ATTACH_WANTED_CONSTANT, 0, offsetof(type, member)}
-#define ATTACH_WANT_CONTRACT(type, member, name, known) {(name), ATTACH_WANTED_CONTRACT, (known), offsetof(type, member)}
+#define ATTACH_WANT_TYPE(type, member, name) \
+    {(name), ATTACH_WANTED_TYPE, 0, offsetof(type, member)}
+#define ATTACH_WANT_NUMBER(type, member, name) \
+    {(name), ATTACH_WANTED_NUMBER, 0, offsetof(type, member)}
+#define ATTACH_WANT_BYTES(type, member, name, least) \
+    {(name), ATTACH_WANTED_BYTES, (least), offsetof(type, member)}
+#define ATTACH_WANT_GLOBAL(type, member, name, least) \
+    {(name), ATTACH_WANTED_GLOBAL, (least), offsetof(type, member)}
+#define ATTACH_WANT_CONSTANT(type, member, name) \
+    {(name), ATTACH_WANTED_CONSTANT, 0, offsetof(type, member)}
+#define ATTACH_WANT_CONTRACT(type, member, name, known) \
+    {(name), ATTACH_WANTED_CONTRACT, (known), offsetof(type, member)}
 
 /* Fills a structure in by a table of names. Returns false if an entry is missing or of another
  * form; error names the first one. */
-bool attach_layout_fill(const struct attach_layout *layout, const struct attach_want *wants, size_t count,
-                        void *to, char error[ATTACH_TARGET_ERROR_MAX]);
+bool attach_layout_fill(const struct attach_layout *layout, const struct attach_want *wants,
+                        size_t count, void *to, char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* ---- values ---- */
 
@@ -102,20 +111,23 @@ attach_field_get(const struct attach_field *field, const void *copy)
     uint32_t size = bits ? field->size : field->size * 8;
     uint32_t bytes = (shift + size + 7) / 8;
 
-    if (field->form == HEAPPROF_DESCRIPTOR_BYTES || field->form == HEAPPROF_DESCRIPTOR_NONE) return 0;
+    if (field->form == HEAPPROF_DESCRIPTOR_BYTES || field->form == HEAPPROF_DESCRIPTOR_NONE)
+        return 0;
     memcpy(&value, (const char *)copy + first, bytes);
     value >>= shift;
     if (size == 64) return value;
-    if (field->form == HEAPPROF_DESCRIPTOR_SIGNED && (value >> (size - 1) & 1)) return value | UINT64_MAX << size;
+    if (field->form == HEAPPROF_DESCRIPTOR_SIGNED && (value >> (size - 1) & 1))
+        return value | UINT64_MAX << size;
     return value & ((UINT64_C(1) << size) - 1);
 }
 
 /* Reads the number from the structure at that address of the target. Returns false if it is BYTES
  * or cannot be read. */
-bool attach_field_read(struct attach_target *target, const struct attach_field *field, uint64_t address,
-                       uint64_t *value);
+bool attach_field_read(struct attach_target *target, const struct attach_field *field,
+                       uint64_t address, uint64_t *value);
 
 /* Reads the present number of a global. Returns false if it is BYTES or cannot be read. */
-bool attach_global_read(struct attach_target *target, const struct attach_global *global, uint64_t *value);
+bool attach_global_read(struct attach_target *target, const struct attach_global *global,
+                        uint64_t *value);
 
 #endif

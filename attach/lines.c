@@ -18,7 +18,8 @@ first_rank(struct attach_vm *vm, uint64_t index, uint64_t position, uint64_t *ra
 {
     uint64_t word;
 
-    if (!attach_vm_word(vm, index + vm->line_first_ranks.offset + position / FIRST_A_WORD * 8, &word)) {
+    if (!attach_vm_word(vm, index + vm->line_first_ranks.offset + position / FIRST_A_WORD * 8,
+                        &word)) {
         return false;
     }
     *rank = word >> position % FIRST_A_WORD * FIRST_WIDTH & ((1 << FIRST_WIDTH) - 1);
@@ -49,8 +50,9 @@ find_entry(struct attach_vm *vm, const void *table, uint64_t position, uint64_t 
 
     *entry = 0;
     if (count <= 1) return count == 1; /* there is no index */
-    if (position < vm->line_first_count ? !first_rank(vm, index, position, &rank)
-                                        : !block_rank(vm, index, position - vm->line_first_count, &rank)) {
+    if (position < vm->line_first_count
+            ? !first_rank(vm, index, position, &rank)
+            : !block_rank(vm, index, position - vm->line_first_count, &rank)) {
         return false;
     }
     *entry = rank - 1;

@@ -25,7 +25,9 @@ attach_look_open(struct attach_target *target, struct attach_names *names,
         free(looks);
         return NULL;
     }
-    *looks = (struct attach_looks){.target = target, .vm = vm, .names = names, .stop = stop, .mode = mode};
+    *looks = (struct attach_looks){
+        .target = target, .vm = vm, .names = names, .stop = stop, .mode = mode
+    };
     rb_heapprof_mem_init(&looks->mem, BUDGET_BYTES);
     attach_walk_init(&looks->walk, vm, &looks->mem);
     attach_memos_init(&looks->memos, vm, &looks->mem);
@@ -57,7 +59,8 @@ tid_of(struct attach_looks *looks, const struct attach_thread *thread)
 {
     if (!thread->tid) return 0;
     pid_t tid = attach_target_tid(looks->target, thread->tid);
-    if (!tid && attach_target_threads(looks->target)) tid = attach_target_tid(looks->target, thread->tid);
+    if (!tid && attach_target_threads(looks->target))
+        tid = attach_target_tid(looks->target, thread->tid);
     return tid;
 }
 
@@ -67,7 +70,8 @@ collecting_p(struct attach_looks *looks)
 {
     uint64_t collecting;
 
-    return attach_vm_get(looks->vm, attach_vm_objspace(looks->vm), &looks->vm->collecting, &collecting) &&
+    return attach_vm_get(looks->vm, attach_vm_objspace(looks->vm), &looks->vm->collecting,
+                         &collecting) &&
            collecting;
 }
 
@@ -82,7 +86,8 @@ tell_cpu(struct attach_looks *looks, struct attach_look_stack *stack)
         cpu = attach_cpu_state(looks->target, tid_of(looks, &stack->thread));
     }
     stack->on_cpu = cpu == ATTACH_CPU_RUNS;
-    stack->idle = state == ATTACH_THREAD_SLEEPING || state == ATTACH_THREAD_FIBER || state == ATTACH_THREAD_ENDED ||
+    stack->idle = state == ATTACH_THREAD_SLEEPING || state == ATTACH_THREAD_FIBER ||
+                  state == ATTACH_THREAD_ENDED ||
                   (state == ATTACH_THREAD_BLOCKED && cpu == ATTACH_CPU_WAITS);
 }
 
@@ -91,7 +96,9 @@ tell_cpu(struct attach_looks *looks, struct attach_look_stack *stack)
 static bool
 add_frame(struct attach_looks *looks, uint32_t function, uint32_t line)
 {
-    if (!HEAPPROF_MEM_GROW(&looks->mem, looks->frames, looks->frame_capacity, looks->frame_count + 1)) return false;
+    if (!HEAPPROF_MEM_GROW(&looks->mem, looks->frames, looks->frame_capacity,
+                           looks->frame_count + 1))
+        return false;
     looks->frames[looks->frame_count++] = (struct attach_look_frame){function, line};
     return true;
 }
@@ -205,13 +212,15 @@ find_remembered(struct attach_looks *looks, const struct attach_look_stack *stac
 {
     if (stack->thread.state == ATTACH_THREAD_RUNNING) return NULL;
     attach_target_ahead_resume(looks->target);
-    const struct attach_memo_entry *entry = attach_memos_find(&looks->memos, looks->stack_count, stack->thread.ec);
+    const struct attach_memo_entry *entry =
+        attach_memos_find(&looks->memos, looks->stack_count, stack->thread.ec);
     attach_target_ahead_pause(looks->target);
     return entry;
 }
 
 static bool
-add_remembered(struct attach_looks *looks, struct attach_look_stack *stack, const struct attach_memo_entry *entry)
+add_remembered(struct attach_looks *looks, struct attach_look_stack *stack,
+               const struct attach_memo_entry *entry)
 {
     stack->count = entry->count;
     for (size_t i = 0; i < entry->count; i++) {
@@ -225,7 +234,8 @@ static bool
 read_waiting(struct attach_looks *looks, struct attach_look_stack *stack)
 {
     if (!name_stack(looks, stack)) return false;
-    attach_memos_add(&looks->memos, looks->stack_count, &looks->walk, &looks->frames[stack->first], stack->count);
+    attach_memos_add(&looks->memos, looks->stack_count, &looks->walk, &looks->frames[stack->first],
+                     stack->count);
     return true;
 }
 
@@ -261,7 +271,9 @@ stop_all(struct attach_looks *looks)
 static bool
 read_next(struct attach_looks *looks, const struct attach_thread *thread, bool still)
 {
-    if (!HEAPPROF_MEM_GROW(&looks->mem, looks->stacks, looks->stack_capacity, looks->stack_count + 1)) return false;
+    if (!HEAPPROF_MEM_GROW(&looks->mem, looks->stacks, looks->stack_capacity,
+                           looks->stack_count + 1))
+        return false;
     struct attach_look_stack *stack = &looks->stacks[looks->stack_count];
     *stack = (struct attach_look_stack){.thread = *thread, .first = looks->frame_count};
     if (!read_stack(looks, stack, still)) return false;

@@ -17,9 +17,12 @@
 #include "attach/walk.h"
 
 enum attach_look_mode {
-    ATTACH_LOOK_AUTO,   /* a thread with the GVL is stopped; a waiting one is read twice, and stopped if it changes */
-    ATTACH_LOOK_ALWAYS, /* all threads are stopped while all stacks are copied: they are of one moment */
-    ATTACH_LOOK_NEVER   /* no thread is stopped; frames that change meanwhile are cut off, and the stack is torn */
+    ATTACH_LOOK_AUTO, /* a thread with the GVL is stopped; a waiting one is read twice, and stopped
+                         if it changes */
+    ATTACH_LOOK_ALWAYS, /* all threads are stopped while all stacks are copied: they are of one
+                           moment */
+    ATTACH_LOOK_NEVER   /* no thread is stopped; frames that change meanwhile are cut off, and the
+                           stack is torn */
 };
 
 struct attach_look_stack {
@@ -29,7 +32,7 @@ struct attach_look_stack {
     bool   failed;        /* the stack could not be read */
     bool   collecting;    /* the thread runs a garbage collection */
     bool   on_cpu;        /* a processor runs the thread, or it waits for one; set if with_cpu is */
-    bool   idle;          /* the thread waits for time, for other threads, or for I/O other than a disk's */
+    bool idle; /* the thread waits for time, for other threads, or for I/O other than a disk's */
 };
 
 /* Sums over all looks. */
@@ -48,9 +51,10 @@ struct attach_looks {
     struct attach_names *names;
     struct attach_codes codes;
     struct attach_threads threads;
-    bool   collecting;                         /* a garbage collection ran when the threads were read */
-    bool   with_fibers;                        /* set by the caller: also read fibers that do not run */
-    bool   with_cpu;                           /* set by the caller: also ask the kernel whether a processor runs the threads with the GVL */
+    bool collecting;  /* a garbage collection ran when the threads were read */
+    bool with_fibers; /* set by the caller: also read fibers that do not run */
+    bool with_cpu;    /* set by the caller: also ask the kernel whether a processor runs the threads
+                         with the GVL */
     struct attach_fibers fibers;
     struct attach_walk walk;                 /* of the stack that is being read */
     struct attach_memos memos;
@@ -63,8 +67,9 @@ struct attach_looks {
 
 /* The caller keeps target and names, which have to outlive the looks. Returns NULL on failure;
  * error says why. */
-struct attach_looks *attach_look_open(struct attach_target *target, struct attach_names *names,
-                                      enum attach_look_mode mode, char error[ATTACH_TARGET_ERROR_MAX]);
+struct attach_looks *
+attach_look_open(struct attach_target *target, struct attach_names *names,
+                 enum attach_look_mode mode, char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* Looks once. Returns false without memory, or if the target has ended or become another
  * program. */

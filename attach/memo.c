@@ -44,15 +44,19 @@ reserve(struct attach_memos *memos, size_t number, size_t bytes, size_t frames)
     struct attach_memo *now = &memos->now;
 
     if (!HEAPPROF_MEM_GROW(memos->mem, now->entries, now->entry_capacity, number + 1) ||
-        !HEAPPROF_MEM_GROW(memos->mem, now->bytes, now->byte_capacity, now->byte_count + bytes + 1) ||
-        !HEAPPROF_MEM_GROW(memos->mem, now->frames, now->frame_capacity, now->frame_count + frames + 1)) return NULL;
-    while (now->entry_count <= number) now->entries[now->entry_count++] = (struct attach_memo_entry){0};
+        !HEAPPROF_MEM_GROW(memos->mem, now->bytes, now->byte_capacity,
+                           now->byte_count + bytes + 1) ||
+        !HEAPPROF_MEM_GROW(memos->mem, now->frames, now->frame_capacity,
+                           now->frame_count + frames + 1))
+        return NULL;
+    while (now->entry_count <= number)
+        now->entries[now->entry_count++] = (struct attach_memo_entry){ 0 };
     return &now->entries[number];
 }
 
 static const struct attach_memo_entry *
-add(struct attach_memos *memos, size_t number, const struct attach_memo_entry *entry, const void *bytes,
-    const struct attach_look_frame *frames)
+add(struct attach_memos *memos, size_t number, const struct attach_memo_entry *entry,
+    const void *bytes, const struct attach_look_frame *frames)
 {
     struct attach_memo_entry *to = reserve(memos, number, entry->bytes, entry->count);
     struct attach_memo *now = &memos->now;
@@ -75,8 +79,10 @@ same_p(struct attach_memos *memos, const struct attach_memo_entry *entry)
     struct attach_walk_place place;
 
     return HEAPPROF_MEM_GROW(memos->mem, memos->again, memos->again_capacity, entry->bytes) &&
-           attach_walk_read(memos->vm, entry->ec, &place, entry->place.frame, memos->again, entry->bytes) &&
-           place.stack == entry->place.stack && place.frame == entry->place.frame && place.dummy == entry->place.dummy &&
+           attach_walk_read(memos->vm, entry->ec, &place, entry->place.frame, memos->again,
+                            entry->bytes) &&
+           place.stack == entry->place.stack && place.frame == entry->place.frame &&
+           place.dummy == entry->place.dummy &&
            !memcmp(memos->again, memos->before.bytes + entry->at, entry->bytes);
 }
 
@@ -84,7 +90,8 @@ const struct attach_memo_entry *
 attach_memos_find(struct attach_memos *memos, size_t number, uint64_t ec)
 {
     const struct attach_memo *before = &memos->before;
-    const struct attach_memo_entry *entry = number < before->entry_count ? &before->entries[number] : NULL;
+    const struct attach_memo_entry *entry =
+        number < before->entry_count ? &before->entries[number] : NULL;
 
     if (!entry || !entry->bytes || entry->ec != ec || !same_p(memos, entry)) return NULL;
     return add(memos, number, entry, before->bytes + entry->at, before->frames + entry->first);
@@ -94,9 +101,10 @@ void
 attach_memos_add(struct attach_memos *memos, size_t number, const struct attach_walk *walk,
                  const struct attach_look_frame *frames, size_t count)
 {
-    struct attach_memo_entry entry = {
-        .ec = walk->ec, .place = walk->place, .bytes = walk->frame_count * memos->vm->frame_bytes, .count = count
-    };
+    struct attach_memo_entry entry = { .ec = walk->ec,
+                                       .place = walk->place,
+                                       .bytes = walk->frame_count * memos->vm->frame_bytes,
+                                       .count = count };
 
     if (entry.bytes) add(memos, number, &entry, walk->frames, frames);
 }

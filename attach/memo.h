@@ -45,7 +45,8 @@ void attach_memos_begin(struct attach_memos *memos, bool keep);
 /* Returns the entry of a thread's stack, in memos->now, if the stack has not changed; otherwise
  * NULL, and the stack has to be read. Must be called for threads in the order of their numbers,
  * once for each, before add for the same thread. */
-const struct attach_memo_entry *attach_memos_find(struct attach_memos *memos, size_t number, uint64_t ec);
+const struct attach_memo_entry *
+attach_memos_find(struct attach_memos *memos, size_t number, uint64_t ec);
 
 /* Keeps a stack that was read while its thread waited. Without memory the stack is not kept. */
 void attach_memos_add(struct attach_memos *memos, size_t number, const struct attach_walk *walk,

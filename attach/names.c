@@ -39,14 +39,18 @@ uint32_t
 attach_names_function(struct attach_names *names, const struct attach_text *name,
                       const struct attach_text *path, uint32_t first_line, bool cfunc)
 {
-    struct heapprof_function function = {.owner = first_line, .first_line = first_line, .cfunc = cfunc};
+    struct heapprof_function function = { .owner = first_line,
+                                          .first_line = first_line,
+                                          .cfunc = cfunc };
 
     function.name = rb_heapprof_strings_intern(&names->strings, name->bytes, name->length);
     function.path = rb_heapprof_strings_intern(&names->strings, path->bytes, path->length);
     if (function.name == UINT32_MAX || function.path == UINT32_MAX) return 0;
-    function.origin = (uint64_t)function.name << 32 | function.path | NAMED | (cfunc ? HEAPPROF_ORIGIN_C : 0);
+    function.origin =
+        (uint64_t)function.name << 32 | function.path | NAMED | (cfunc ? HEAPPROF_ORIGIN_C : 0);
 
-    uint32_t number = rb_heapprof_functions_find(&names->functions, function.origin, function.owner);
+    uint32_t number =
+        rb_heapprof_functions_find(&names->functions, function.origin, function.owner);
     return number ? number : rb_heapprof_functions_add(&names->functions, &function);
 }
 

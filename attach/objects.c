@@ -34,7 +34,8 @@ attach_object_add_string(struct attach_vm *vm, uint64_t string, struct attach_te
     if (!typed(vm, &string, vm->t_string, &flags)) return false;
     start = string + vm->string_embedded.offset;
     if (!attach_vm_get(vm, string, &vm->string_length, &length)) return false;
-    if (flags & vm->string_heap_flag && !attach_vm_get(vm, string, &vm->string_heap, &start)) return false;
+    if (flags & vm->string_heap_flag && !attach_vm_get(vm, string, &vm->string_heap, &start))
+        return false;
     if (length > room) length = room;
     if (!attach_target_read(vm->target, start, text->bytes + text->length, length)) return false;
     text->length += length;
@@ -68,7 +69,8 @@ attach_object_add_symbol(struct attach_vm *vm, uint64_t id, struct attach_text *
     return attach_vm_get(vm, vm->symbols.address, &vm->symbols_last, &last) && serial <= last &&
            attach_vm_get(vm, vm->symbols.address, &vm->symbols_ids, &ids) &&
            attach_object_element(vm, ids, serial / vm->symbol_unit, &unit) &&
-           attach_object_element(vm, unit, serial % vm->symbol_unit * vm->symbol_entry_size, &string) &&
+           attach_object_element(vm, unit, serial % vm->symbol_unit * vm->symbol_entry_size,
+                                 &string) &&
            attach_object_add_string(vm, string, text);
 }
 
@@ -81,8 +83,10 @@ attach_object_add_owner(struct attach_vm *vm, uint64_t owner, struct attach_text
 
     if (!attach_object_flags(vm, &owner, &flags)) return false;
     if (attach_object_type(vm, flags) == vm->t_class && flags & vm->singleton_flag) {
-        if (!attach_vm_get(vm, owner + vm->class_ext.offset, &vm->class_attached, &owner)) return false;
-        if (!attach_object_flags(vm, &owner, &flags)) return true; /* an immediate has a singleton: nil's */
+        if (!attach_vm_get(vm, owner + vm->class_ext.offset, &vm->class_attached, &owner))
+            return false;
+        if (!attach_object_flags(vm, &owner, &flags))
+            return true; /* an immediate has a singleton: nil's */
         separator = ".";
     }
     uint64_t type = attach_object_type(vm, flags);
@@ -108,7 +112,8 @@ real_class(struct attach_vm *vm, uint64_t klass, uint64_t *real, int *left)
         if (!*real) return true;
         if (!attach_object_flags(vm, &klass, &flags)) return false;
         uint64_t type = attach_object_type(vm, flags);
-        if (type != vm->t_iclass && !(type == vm->t_class && flags & vm->singleton_flag)) return true;
+        if (type != vm->t_iclass && !(type == vm->t_class && flags & vm->singleton_flag))
+            return true;
         if (!attach_vm_get(vm, klass, &vm->class_super, &klass)) return false;
     }
     return false;
@@ -140,7 +145,9 @@ attach_object_add_class(struct attach_vm *vm, uint64_t klass, struct attach_text
     if (!read_path(vm, klass, &path)) return false;
     if (path) return attach_object_add_string(vm, path, text);
     while (!path) {
-        if (!attach_vm_get(vm, klass, &vm->class_super, &super) || !real_class(vm, super, &klass, &left)) return false;
+        if (!attach_vm_get(vm, klass, &vm->class_super, &super) ||
+            !real_class(vm, super, &klass, &left))
+            return false;
         if (!klass) break;
         if (!read_path(vm, klass, &path)) return false;
     }

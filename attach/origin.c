@@ -18,7 +18,8 @@ static void
 add(struct origin_text *text, const char *key, const char *value)
 {
     char line[VALUE_MAX + 64];
-    int length = snprintf(line, sizeof(line), "%s%s: %.*s", text->length ? "\n" : "", key, VALUE_MAX, value);
+    int length =
+        snprintf(line, sizeof(line), "%s%s: %.*s", text->length ? "\n" : "", key, VALUE_MAX, value);
 
     if (!*value || length < 0 || (size_t)length > sizeof(text->bytes) - text->length) return;
     for (int i = text->length ? 1 : 0; i < length; i++) {
@@ -38,7 +39,9 @@ read_proc(const struct attach_target *target, const char *name, char *bytes, siz
 
     snprintf(path, sizeof(path), "/proc/%d/%s", (int)target->pid, name);
     int fd = target->runs ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    for (ssize_t got; fd >= 0 && length < size - 1 && (got = read(fd, bytes + length, size - 1 - length)) > 0; ) {
+    while (fd >= 0 && length < size - 1) {
+        ssize_t got = read(fd, bytes + length, size - 1 - length);
+        if (got <= 0) break;
         length += (size_t)got;
     }
     if (fd >= 0) close(fd);
@@ -57,7 +60,8 @@ join(char *line, size_t length)
 }
 
 static void
-add_link(const struct attach_target *target, struct origin_text *text, const char *key, const char *name)
+add_link(const struct attach_target *target, struct origin_text *text, const char *key,
+         const char *name)
 {
     char path[64], to[VALUE_MAX + 1];
 

@@ -12,7 +12,8 @@
 size_t attach_origin_text(const struct attach_target *target, char text[ATTACH_ORIGIN_TEXT_MAX]);
 
 /* Puts the same into a heap profile. Without memory puts nothing. */
-void attach_origin_of_target(const struct attach_target *target, struct heapprof_snapshot *snapshot);
+void
+attach_origin_of_target(const struct attach_target *target, struct heapprof_snapshot *snapshot);
 
 /* The last part of the program's path, such as "ruby", for the name of a file. */
 void attach_origin_program(const struct attach_target *target, char *name, size_t size);

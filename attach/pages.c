@@ -16,7 +16,8 @@ find_page(struct attach_pages *pages, uint64_t begin)
     if (end == 0) return NULL;
     if (pages->ends[place] == end) return pages->bytes[place];
     pages->ends[place] = 0;
-    if (!attach_target_read(pages->from, begin, pages->bytes[place], ATTACH_PAGES_BYTES)) return NULL;
+    if (!attach_target_read(pages->from, begin, pages->bytes[place], ATTACH_PAGES_BYTES))
+        return NULL;
     pages->ends[place] = end;
     return pages->bytes[place];
 }

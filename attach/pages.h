@@ -7,12 +7,14 @@
 #include "attach/target.h"
 
 enum {
-    ATTACH_PAGES_KEPT = 256,  /* a power of two */
-    ATTACH_PAGES_BYTES = 4096 /* of each page: the smallest size there is, so all of a page can be read or nothing */
+    ATTACH_PAGES_KEPT = 256, /* a power of two */
+    ATTACH_PAGES_BYTES =
+        4096 /* of each page: the smallest size there is, so all of a page can be read or nothing */
 };
 
 struct attach_pages {
-    struct attach_target target; /* for the caller to read; the first member, so that its reads find the rest */
+    struct attach_target
+        target; /* for the caller to read; the first member, so that its reads find the rest */
     struct attach_target_kind kind;
     struct attach_target *from;
     uint64_t ends[ATTACH_PAGES_KEPT]; /* address of the end of each page in the cache; 0: no page */

@@ -60,7 +60,8 @@ struct peer_rows {
 static struct peer_row *
 add_row(struct peer_rows *rows)
 {
-    if (rows->count == ROWS_MOST || !HEAPPROF_ARRAY_GROW(rows->all, rows->capacity, rows->count + 1)) {
+    if (rows->count == ROWS_MOST ||
+        !HEAPPROF_ARRAY_GROW(rows->all, rows->capacity, rows->count + 1)) {
         rows->memory = true;
         return NULL;
     }
@@ -82,7 +83,8 @@ read_tcp_line(struct peer_rows *rows, const char *line)
     unsigned long long inode;
     unsigned uid;
 
-    if (sscanf(line, " %*d: %47s %47s %x %*s %*s %*s %u %*s %llu", row.local, row.remote, &row.state, &uid, &inode) != 5) {
+    if (sscanf(line, " %*d: %47s %47s %x %*s %*s %*s %u %*s %llu", row.local, row.remote,
+               &row.state, &uid, &inode) != 5) {
         return;
     }
     struct peer_row *added = add_row(rows);
@@ -111,7 +113,8 @@ read_unix_line(struct peer_rows *rows, const char *line)
 
 /* Returns false if it is not there. */
 static bool
-read_table(struct peer_rows *rows, const char *path, void read_line(struct peer_rows *, const char *))
+read_table(struct peer_rows *rows, const char *path,
+           void read_line(struct peer_rows *, const char *))
 {
     FILE *file = fopen(path, "re");
     char *line = NULL;
@@ -148,7 +151,8 @@ mark_inbound_unix(struct peer_row *rows, size_t count)
     if (count) qsort(rows, count, sizeof(*rows), compare_paths);
     for (size_t i = 0, end; i < count; i = end) {
         bool accepts = rows[i].accepts;
-        for (end = i + 1; end < count && rows[i].path && compare_paths(&rows[i], &rows[end]) == 0; end++) {
+        for (end = i + 1; end < count && rows[i].path && compare_paths(&rows[i], &rows[end]) == 0;
+             end++) {
             accepts |= rows[end].accepts;
         }
         for (size_t j = i; j < end; j++) rows[j].inbound = accepts;
@@ -180,10 +184,12 @@ read_sockets(struct peer_rows *rows)
 {
     size_t tcp;
 
-    if (!read_table(rows, "/proc/net/tcp", read_tcp_line)) return "the kernel's tables cannot be read";
+    if (!read_table(rows, "/proc/net/tcp", read_tcp_line))
+        return "the kernel's tables cannot be read";
     read_table(rows, "/proc/net/tcp6", read_tcp_line); /* may be off */
     tcp = rows->count;
-    if (!read_table(rows, "/proc/net/unix", read_unix_line)) return "the kernel's tables cannot be read";
+    if (!read_table(rows, "/proc/net/unix", read_unix_line))
+        return "the kernel's tables cannot be read";
     if (rows->memory) return "this host has too many sockets";
     mark_inbound_tcp(rows->all, tcp);
     mark_inbound_unix(rows->all + tcp, rows->count - tcp);
@@ -224,10 +230,12 @@ names_of(const struct sockaddr_storage *address, struct names *names)
         memcpy(words, &six->sin6_addr, sizeof(words));
         port = ntohs(six->sin6_port);
     }
-    snprintf(names->all[0], NAME_MAX_BYTES, "%08X%08X%08X%08X:%04X", words[0], words[1], words[2], words[3], port);
+    snprintf(names->all[0], NAME_MAX_BYTES, "%08X%08X%08X%08X:%04X", words[0], words[1], words[2],
+             words[3], port);
     bool mapped = !words[0] && !words[1] && words[2] == htonl(0xffff);
     if (mapped) snprintf(names->all[1], NAME_MAX_BYTES, "%08X:%04X", words[3], port);
-    return mapped ? ntohl(words[3]) >> 24 == 127 : IN6_IS_ADDR_LOOPBACK((const struct in6_addr *)words);
+    return mapped ? ntohl(words[3]) >> 24 == 127
+                  : IN6_IS_ADDR_LOOPBACK((const struct in6_addr *)words);
 }
 
 static bool
@@ -267,7 +275,8 @@ holds_p(pid_t pid, uint64_t inode)
     struct dirent *entry;
     bool holds = false;
 
-    while (directory && !holds && (entry = readdir(directory))) holds = socket_of(directory, entry->d_name) == inode;
+    while (directory && !holds && (entry = readdir(directory)))
+        holds = socket_of(directory, entry->d_name) == inode;
     if (directory) closedir(directory);
     return holds;
 }
@@ -279,12 +288,14 @@ one_id_p(const char *status, const char *name, unsigned *id)
     const char *line = attach_status_line(status, name);
     unsigned effective, saved;
 
-    return line && sscanf(line, "%u %u %u", id, &effective, &saved) == 3 && *id == effective && *id == saved;
+    return line && sscanf(line, "%u %u %u", id, &effective, &saved) == 3 && *id == effective &&
+           *id == saved;
 }
 
 /* Returns NULL, or why the process is not a client. connection is the inode of its end. */
 static const char *
-judge_process(const struct peer_rows *rows, pid_t pid, uint64_t connection, struct attach_peer *peer)
+judge_process(const struct peer_rows *rows, pid_t pid, uint64_t connection,
+              struct attach_peer *peer)
 {
     char status[ATTACH_STATUS_MAX];
     const char *why = NULL;
@@ -292,7 +303,8 @@ judge_process(const struct peer_rows *rows, pid_t pid, uint64_t connection, stru
     unsigned uid, gid;
 
     if (!attach_status_read(pid, pid, status)) return UNSEEN;
-    if (!one_id_p(status, "\nUid:", &uid) || !one_id_p(status, "\nGid:", &gid) || uid != peer->uid) {
+    if (!one_id_p(status, "\nUid:", &uid) || !one_id_p(status, "\nGid:", &gid) ||
+        uid != peer->uid) {
         return "the client's process has other rights than its user";
     }
     DIR *directory = open_descriptors(pid);
@@ -300,7 +312,8 @@ judge_process(const struct peer_rows *rows, pid_t pid, uint64_t connection, stru
     while (!why && (entry = readdir(directory))) {
         uint64_t inode = socket_of(directory, entry->d_name);
         const struct peer_row *row = inode && inode != connection ? find_inode(rows, inode) : NULL;
-        if (row && row->inbound) why = "the client's process answers requests itself, as a proxy does";
+        if (row && row->inbound)
+            why = "the client's process answers requests itself, as a proxy does";
     }
     closedir(directory);
     peer->pid = pid;
@@ -348,7 +361,8 @@ find_by_table(int fd, const struct peer_rows *rows, struct attach_peer *peer)
     struct names near, far;
 
     if (getsockname(fd, (struct sockaddr *)&ours, &ours_size) != 0 ||
-        getpeername(fd, (struct sockaddr *)&theirs, &theirs_size) != 0) return "the connection is closed";
+        getpeername(fd, (struct sockaddr *)&theirs, &theirs_size) != 0)
+        return "the connection is closed";
     names_of(&ours, &near);
     if (!names_of(&theirs, &far)) return "the client is not on this host";
     for (size_t i = 0; i < rows->count; i++) {

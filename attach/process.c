@@ -88,8 +88,10 @@ read_stat(int proc, struct stat_line *line)
 
     if (!read_file(proc, "stat", text, sizeof(text))) return false;
     const char *behind = strrchr(text, ')');
-    return behind && sscanf(behind + 1, " %c %d %*d %*d %*d %*d %u %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %llu",
-                            &line->state, &line->parent, &line->flags, &line->start) == 4;
+    return behind &&
+           sscanf(behind + 1,
+                  " %c %d %*d %*d %*d %*d %u %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %llu",
+                  &line->state, &line->parent, &line->flags, &line->start) == 4;
 }
 
 static bool
@@ -125,7 +127,8 @@ other_pid_namespace_p(int proc)
 {
     struct stat ours, theirs;
 
-    if (stat("/proc/self/ns/pid", &ours) != 0 || fstatat(proc, "ns/pid", &theirs, 0) != 0) return false;
+    if (stat("/proc/self/ns/pid", &ours) != 0 || fstatat(proc, "ns/pid", &theirs, 0) != 0)
+        return false;
     return ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev;
 }
 
@@ -139,7 +142,8 @@ read_memory(const struct process *process, const struct attach_range *range)
     while (done < range->bytes) {
         uint64_t address = range->address + done;
         if (address > INT64_MAX) return false;
-        ssize_t got = pread(process->memory, (char *)range->to + done, range->bytes - done, (off_t)address);
+        ssize_t got =
+            pread(process->memory, (char *)range->to + done, range->bytes - done, (off_t)address);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return false;
         done += (size_t)got;
@@ -168,7 +172,8 @@ read_at_once(struct attach_target *target, const struct attach_range *ranges, si
     for (size_t i = 0; i < count; i++) {
         if (ranges[i].address > UINTPTR_MAX) return false;
         ours[i] = (struct iovec){ .iov_base = ranges[i].to, .iov_len = ranges[i].bytes };
-        theirs[i] = (struct iovec){ .iov_base = (void *)(uintptr_t)ranges[i].address, .iov_len = ranges[i].bytes };
+        theirs[i] = (struct iovec){ .iov_base = (void *)(uintptr_t)ranges[i].address,
+                                     .iov_len = ranges[i].bytes };
         bytes += ranges[i].bytes;
     }
     ssize_t got = process_vm_readv(target->pid, ours, count, theirs, count, 0);
@@ -184,7 +189,8 @@ process_read(struct attach_target *target, const struct attach_range *ranges, si
 
     while (count > 0) {
         size_t here = count < RANGES_AT_ONCE ? count : RANGES_AT_ONCE;
-        bool done = process->no_readv ? read_each(process, ranges, here) : read_at_once(target, ranges, here);
+        bool done = process->no_readv ? read_each(process, ranges, here)
+                                      : read_at_once(target, ranges, here);
         if (!done) return false;
         ranges += here;
         count -= here;
@@ -227,7 +233,8 @@ add_line(struct attach_target *target, char *line)
     char rights[5];
     int path = 0;
 
-    if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, rights, &offset, &path) < 4) return true;
+    if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, rights, &offset, &path) < 4)
+        return true;
     struct attach_mapping mapping = {
         .start = start, .end = end, .offset = offset,
         .readable = rights[0] == 'r', .writable = rights[1] == 'w', .executable = rights[2] == 'x'
@@ -292,7 +299,8 @@ process_refresh(struct attach_target *target, char *error)
 
     for (int tries = 0; tries < REPLACED_TRIES; tries++) {
         process->shares_memory = shares_memory_p(process->proc, target->pid);
-        if (!open_memory(process) || !list_mappings(target, process->proc)) return refuse(target, error);
+        if (!open_memory(process) || !list_mappings(target, process->proc))
+            return refuse(target, error);
         if (process_state(target) != ATTACH_TARGET_REPLACED) break;
     }
     if (target->mapping_count > 0) return true;
@@ -389,9 +397,11 @@ process_p(struct attach_target *target, char *error)
     if (leader < 0 || !read_stat(process->proc, &line)) return refuse(target, error);
     target->start = line.start;
     if (ended_p(&line)) attach_target_say(target, error, "it has ended");
-    else if (!leader) attach_target_say(target, error, "it is a thread of another process, not a process");
+    else if (!leader)
+        attach_target_say(target, error, "it is a thread of another process, not a process");
     else if (line.flags & KERNEL_THREAD) {
-        attach_target_say(target, error, "it is a thread of the kernel, and has no memory of its own");
+        attach_target_say(target, error,
+                          "it is a thread of the kernel, and has no memory of its own");
     }
     else return true;
     return false;
@@ -417,7 +427,8 @@ attach_target_open_pid(int64_t pid, char error[ATTACH_TARGET_ERROR_MAX])
     struct attach_target *target;
 
     if (pid <= 0 || pid > INT_MAX) {
-        snprintf(error, ATTACH_TARGET_ERROR_MAX, "process %lld: there is no such process", (long long)pid);
+        snprintf(error, ATTACH_TARGET_ERROR_MAX, "process %lld: there is no such process",
+                 (long long)pid);
         return NULL;
     }
     process = calloc(1, sizeof(*process));

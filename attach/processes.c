@@ -49,7 +49,8 @@ attach_processes_free(struct attach_processes *processes)
 bool
 attach_processes_add(struct attach_processes *processes, pid_t pid)
 {
-    if (!HEAPPROF_ARRAY_GROW(processes->all, processes->capacity, processes->count + 1)) return false;
+    if (!HEAPPROF_ARRAY_GROW(processes->all, processes->capacity, processes->count + 1))
+        return false;
     processes->all[processes->count++] = (struct attach_process){.pid = pid};
     return true;
 }
@@ -75,7 +76,8 @@ try_open(struct attach_processes *processes, struct attach_process *process)
 {
     process->over = !open_target(processes, process);
     if (process->over) return;
-    process->looks = attach_look_open(process->target, processes->names, processes->mode, process->error);
+    process->looks =
+        attach_look_open(process->target, processes->names, processes->mode, process->error);
     if (process->looks) {
         process->looks->with_cpu = processes->with_cpu;
         process->was_open = processes->was_open = true;

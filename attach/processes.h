@@ -8,14 +8,15 @@
 
 struct attach_process {
     pid_t    pid;
-    uint64_t start;                   /* as the target has it; 0: never opened. Tells whether the pid has a new owner */
+    uint64_t
+        start; /* as the target has it; 0: never opened. Tells whether the pid has a new owner */
     struct attach_target *target;   /* NULL: not open */
     struct attach_looks  *looks;
     uint64_t file[2];                 /* what it executes: device and inode */
     unsigned tries;                   /* that failed, since it executes that file */
     bool     over;                    /* it has ended, or cannot be read: error says why */
     bool     was_open;                /* it has been open at least once */
-    bool     child;                   /* it was found, not added by the caller: it is forgotten when it is over */
+    bool child; /* it was found, not added by the caller: it is forgotten when it is over */
     char     error[ATTACH_TARGET_ERROR_MAX];
 };
 

@@ -12,14 +12,16 @@
 static uint64_t
 entry_hash(const void *owner, uint32_t number)
 {
-    const struct attach_record_entry *entry = &((const struct attach_record *)owner)->entries[number];
+    const struct attach_record_entry *entry =
+        &((const struct attach_record *)owner)->entries[number];
     return rb_heapprof_index_hash((uint64_t)entry->stack << 32 | entry->thread);
 }
 
 static uint64_t
 thread_hash(const void *owner, uint32_t number)
 {
-    const struct attach_record_thread *thread = &((const struct attach_record *)owner)->threads[number];
+    const struct attach_record_thread *thread =
+        &((const struct attach_record *)owner)->threads[number];
     return rb_heapprof_index_hash(thread->address ^ (uint64_t)thread->pid << 48);
 }
 
@@ -46,7 +48,8 @@ attach_record_free(struct attach_record *record)
 /* ---- adding ---- */
 
 static uint32_t
-label_of(struct attach_record *record, struct attach_looks *looks, const struct attach_thread *thread)
+label_of(struct attach_record *record, struct attach_looks *looks,
+         const struct attach_thread *thread)
 {
     struct attach_text text;
     char number[64];
@@ -59,20 +62,24 @@ label_of(struct attach_record *record, struct attach_looks *looks, const struct 
 
 /* The thread's number; 0 without memory. */
 static uint32_t
-thread_number(struct attach_record *record, struct attach_looks *looks, const struct attach_thread *thread)
+thread_number(struct attach_record *record, struct attach_looks *looks,
+              const struct attach_thread *thread)
 {
     struct attach_record_thread key = {.address = thread->address, .pid = looks->target->pid};
     uint64_t hash = rb_heapprof_index_hash(key.address ^ (uint64_t)key.pid << 48);
     uint32_t number;
 
-    for (uint64_t probe = hash; (number = rb_heapprof_index_at(&record->thread_index, probe)) != 0; probe++) {
+    for (uint64_t probe = hash; (number = rb_heapprof_index_at(&record->thread_index, probe)) != 0;
+         probe++) {
         const struct attach_record_thread *other = &record->threads[number];
         if (other->address == key.address && other->pid == key.pid) return number;
     }
     number = record->thread_count + 1;
     if (!HEAPPROF_MEM_GROW(&record->mem, record->threads, record->thread_capacity, number + 1) ||
-        !rb_heapprof_index_reserve(&record->thread_index, &record->mem, record->thread_count, thread_hash, record) ||
-        (key.label = label_of(record, looks, thread)) == UINT32_MAX) return 0;
+        !rb_heapprof_index_reserve(&record->thread_index, &record->mem, record->thread_count,
+                                   thread_hash, record) ||
+        (key.label = label_of(record, looks, thread)) == UINT32_MAX)
+        return 0;
     record->threads[number] = key;
     record->thread_count = number;
     rb_heapprof_index_insert(&record->thread_index, hash, number);
@@ -94,7 +101,8 @@ static uint32_t
 push(struct attach_record *record, uint32_t parent, uint32_t function, uint32_t line)
 {
     if (parent == HEAPPROF_NO_STACK || function == 0) return HEAPPROF_NO_STACK;
-    return rb_heapprof_stacks_push(&record->stacks, parent, function, record->options.no_lines ? 0 : line);
+    return rb_heapprof_stacks_push(&record->stacks, parent, function,
+                                   record->options.no_lines ? 0 : line);
 }
 
 static uint32_t
@@ -125,7 +133,8 @@ stack_number(struct attach_record *record, const struct attach_looks *looks,
         const struct attach_look_frame *frame = &looks->frames[stack->first + i];
         number = push(record, number, frame->function, frame->line);
     }
-    if (stack->collecting && record->options.collections) number = mark(record, number, "(garbage collection)");
+    if (stack->collecting && record->options.collections)
+        number = mark(record, number, "(garbage collection)");
     return number;
 }
 
@@ -139,15 +148,19 @@ entry_number(struct attach_record *record, uint32_t stack, uint32_t thread)
 
     if (number && record->entries[number].stack == stack) return number;
     if (!record->options.in_order) {
-        for (uint64_t probe = hash; (number = rb_heapprof_index_at(&record->index, probe)) != 0; probe++) {
+        for (uint64_t probe = hash; (number = rb_heapprof_index_at(&record->index, probe)) != 0;
+             probe++) {
             const struct attach_record_entry *other = &record->entries[number];
             if (other->stack == stack && other->thread == thread) return number;
         }
     }
     number = record->entry_count + 1;
-    if (!HEAPPROF_MEM_GROW(&record->mem, record->entries, record->entry_capacity, number + 1)) return 0;
+    if (!HEAPPROF_MEM_GROW(&record->mem, record->entries, record->entry_capacity, number + 1))
+        return 0;
     if (!record->options.in_order) {
-        if (!rb_heapprof_index_reserve(&record->index, &record->mem, record->entry_count, entry_hash, record)) return 0;
+        if (!rb_heapprof_index_reserve(&record->index, &record->mem, record->entry_count,
+                                       entry_hash, record))
+            return 0;
         record->entries[number] = key;
         rb_heapprof_index_insert(&record->index, hash, number);
     }
@@ -160,17 +173,19 @@ entry_number(struct attach_record *record, uint32_t stack, uint32_t thread)
 }
 
 static bool
-add_stack(struct attach_record *record, struct attach_looks *looks, const struct attach_look_stack *stack,
-          uint64_t periods)
+add_stack(struct attach_record *record, struct attach_looks *looks,
+          const struct attach_look_stack *stack, uint64_t periods)
 {
     bool counts = counts_p(&record->options, stack);
-    bool apart = record->options.threads || record->options.thread_frames || record->options.in_order;
+    bool apart =
+        record->options.threads || record->options.thread_frames || record->options.in_order;
     uint32_t thread = 0, number;
 
     if (!counts && !record->options.in_order) return true;
     if (apart && (thread = thread_number(record, looks, &stack->thread)) == 0) return false;
     number = counts ? stack_number(record, looks, stack, thread) : mark(record, 0, "(idle)");
-    if (number == HEAPPROF_NO_STACK || (number = entry_number(record, number, thread)) == 0) return false;
+    if (number == HEAPPROF_NO_STACK || (number = entry_number(record, number, thread)) == 0)
+        return false;
     record->entries[number].count += periods;
     record->added += counts;
     return true;
@@ -191,7 +206,8 @@ attach_record_add(struct attach_record *record, struct attach_looks *looks, uint
 struct record_making {
     struct attach_record *record;
     struct heapprof_model *model;
-    uint32_t *strings, *functions, *locations; /* by string of names + 1, by function, by node of stacks; 0: not yet */
+    uint32_t *strings, *functions,
+        *locations; /* by string of names + 1, by function, by node of stacks; 0: not yet */
 };
 
 static bool
@@ -228,7 +244,8 @@ string(struct record_making *making, uint32_t interned)
     const char *bytes = attach_names_text(&making->record->names, interned, &length);
 
     if (interned == 0) return 0;
-    if (!making->strings[interned]) making->strings[interned] = rb_heapprof_model_add_string(making->model, bytes, length);
+    if (!making->strings[interned])
+        making->strings[interned] = rb_heapprof_model_add_string(making->model, bytes, length);
     return making->strings[interned];
 }
 
@@ -242,7 +259,9 @@ function_id(struct record_making *making, uint32_t number)
     uint32_t id = rb_heapprof_model_functions(making->model) + 1;
     uint32_t name = string(making, from->name), path = string(making, from->path);
     if (name == HEAPPROF_NO_STRING || path == HEAPPROF_NO_STRING ||
-        rb_heapprof_ids_add(&making->model->function_ids, &making->model->mem, id) != HEAPPROF_IDS_ADDED) return 0;
+        rb_heapprof_ids_add(&making->model->function_ids, &making->model->mem, id) !=
+            HEAPPROF_IDS_ADDED)
+        return 0;
     struct heapprof_model_function *function = rb_heapprof_model_add_function(making->model);
     if (!function) return 0;
     *function = (struct heapprof_model_function){
@@ -256,11 +275,13 @@ location_id(struct record_making *making, uint32_t node_number)
 {
     if (making->locations[node_number]) return making->locations[node_number];
 
-    const struct heapprof_stack_node *node = rb_heapprof_stacks_node(&making->record->stacks, node_number);
+    const struct heapprof_stack_node *node =
+        rb_heapprof_stacks_node(&making->record->stacks, node_number);
     uint32_t function = function_id(making, node->function);
     uint32_t id = rb_heapprof_model_locations(making->model) + 1;
-    if (!function ||
-        rb_heapprof_ids_add(&making->model->location_ids, &making->model->mem, id) != HEAPPROF_IDS_ADDED) return 0;
+    if (!function || rb_heapprof_ids_add(&making->model->location_ids, &making->model->mem, id) !=
+                         HEAPPROF_IDS_ADDED)
+        return 0;
     struct heapprof_model_location *location = rb_heapprof_model_add_location(making->model);
     struct heapprof_model_line *line = location ? rb_heapprof_model_add_line(making->model) : NULL;
     if (!line) return 0;
@@ -292,7 +313,8 @@ add_types(struct record_making *making)
                add_type(making, text(making, modes[record->options.mode]), "nanoseconds");
     }
     for (uint32_t i = 1; i <= record->thread_count; i++) {
-        if (!add_type(making, string(making, record->threads[i].label), "nanoseconds")) return false;
+        if (!add_type(making, string(making, record->threads[i].label), "nanoseconds"))
+            return false;
     }
     return true;
 }
@@ -308,7 +330,8 @@ add_values(struct record_making *making, const struct attach_record_entry *entry
                rb_heapprof_model_add_number(making->model, time);
     }
     for (uint32_t i = 1; i <= record->thread_count; i++) {
-        if (!rb_heapprof_model_add_number(making->model, i == entry->thread ? time : 0)) return false;
+        if (!rb_heapprof_model_add_number(making->model, i == entry->thread ? time : 0))
+            return false;
     }
     return true;
 }
@@ -319,7 +342,9 @@ add_label(struct record_making *making, uint32_t key, uint32_t thread)
     const uint32_t numbers[] = {key, string(making, making->record->threads[thread].label), 0, 0};
 
     for (size_t i = 0; i < 4; i++) {
-        if (numbers[i] == HEAPPROF_NO_STRING || !rb_heapprof_model_add_number(making->model, numbers[i])) return false;
+        if (numbers[i] == HEAPPROF_NO_STRING ||
+            !rb_heapprof_model_add_number(making->model, numbers[i]))
+            return false;
     }
     return true;
 }
@@ -344,7 +369,8 @@ add_comments(struct record_making *making, const char *const *comments)
 {
     for (; *comments; comments++) {
         uint32_t comment = text(making, *comments);
-        if (comment == HEAPPROF_NO_STRING || !rb_heapprof_model_add_comment(making->model, comment)) return false;
+        if (comment == HEAPPROF_NO_STRING || !rb_heapprof_model_add_comment(making->model, comment))
+            return false;
     }
     return true;
 }
@@ -355,7 +381,8 @@ make(struct record_making *making, const char *const *comments)
     struct heapprof_model *model = making->model;
     uint32_t label = text(making, "thread");
 
-    if (label == HEAPPROF_NO_STRING || !add_types(making) || !add_comments(making, comments)) return false;
+    if (label == HEAPPROF_NO_STRING || !add_types(making) || !add_comments(making, comments))
+        return false;
     for (uint32_t i = 1; i <= making->record->entry_count; i++) {
         if (!add_sample(making, &making->record->entries[i], label)) return false;
     }

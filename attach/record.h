@@ -20,7 +20,8 @@ struct attach_record_options {
     enum attach_record_mode mode;
     bool     threads;     /* keep threads apart, by a label */
     bool     thread_frames; /* or by an outermost frame, for formats without labels */
-    bool     idle;        /* count idle threads: those that sleep, or wait for anything but a processor or a lock */
+    bool idle; /* count idle threads: those that sleep, or wait for anything but a processor or a
+                  lock */
     bool     collections; /* a garbage collection is a frame of its own */
     bool     no_lines;    /* keep only functions */
     bool     in_order;
@@ -64,7 +65,8 @@ bool attach_record_add(struct attach_record *record, struct attach_looks *looks,
 
 /* All of it as a profile, which the caller frees. comments are its lines of text; the last pointer
  * is NULL. Returns NULL without memory. */
-struct heapprof_model *attach_record_model(struct attach_record *record, const char *const *comments,
-                                           int64_t time_ns, int64_t duration_ns);
+struct heapprof_model *
+attach_record_model(struct attach_record *record, const char *const *comments, int64_t time_ns,
+                    int64_t duration_ns);
 
 #endif

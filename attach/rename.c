@@ -59,7 +59,8 @@ find_objects(struct rename_looking *looking, attach_gone_i *gone_i, void *data)
     for (uint32_t entry = 1; entry < addresses->numbers.end; entry++) {
         uint64_t key = rb_heapprof_address_table_address(addresses, entry);
         uint32_t id = identities->ids[entry];
-        if (key < 65536 || rb_heapprof_callers_key_p(key) || id >= identities->numbers.end) continue;
+        if (key < 65536 || rb_heapprof_callers_key_p(key) || id >= identities->numbers.end)
+            continue;
         if (!gone_i(data, key)) objects[id] = key;
     }
 }
@@ -76,7 +77,8 @@ next_renamed(struct rename_looking *looking, bool function, uint32_t number)
 {
     struct attach_renames *renames = looking->renames;
 
-    if (!HEAPPROF_MEM_GROW(looking->mem, renames->all, renames->capacity, renames->count + 1)) return NULL;
+    if (!HEAPPROF_MEM_GROW(looking->mem, renames->all, renames->capacity, renames->count + 1))
+        return NULL;
     struct attach_renamed *renamed = &renames->all[renames->count];
     looking->tries++;
     renamed->function = function;
@@ -109,8 +111,8 @@ look_at_function(struct rename_looking *looking, uint32_t number)
     if (!set_p(&function->provisional) || !owner || !(iseq || c_method)) return true;
     struct attach_renamed *renamed = next_renamed(looking, true, number);
     if (!renamed) return false;
-    looking->renames->count += attach_code_name(looking->vm, iseq, owner, function->origin & ~HEAPPROF_ORIGIN_C,
-                                                &renamed->name);
+    looking->renames->count += attach_code_name(
+        looking->vm, iseq, owner, function->origin & ~HEAPPROF_ORIGIN_C, &renamed->name);
     return true;
 }
 
@@ -122,7 +124,8 @@ look_at_all(struct rename_looking *looking)
     for (uint32_t id = 1; id < tables->identities.numbers.end && looking->tries < TRIES_MAX; id++) {
         if (!look_at_class(looking, id)) return false;
     }
-    for (uint32_t number = 1; number < tables->functions.numbers.end && looking->tries < TRIES_MAX; number++) {
+    for (uint32_t number = 1; number < tables->functions.numbers.end && looking->tries < TRIES_MAX;
+         number++) {
         if (!look_at_function(looking, number)) return false;
     }
     return true;
@@ -136,7 +139,9 @@ attach_renames_look(struct attach_renames *renames, struct attach_vm *vm, struct
 
     renames->count = 0;
     if (!any_provisional_p(tables)) return true;
-    if (!HEAPPROF_MEM_GROW(mem, renames->objects, renames->objects_capacity, tables->identities.numbers.end)) return false;
+    if (!HEAPPROF_MEM_GROW(mem, renames->objects, renames->objects_capacity,
+                           tables->identities.numbers.end))
+        return false;
     find_objects(&looking, gone_i, data);
 
     struct attach_target *target = vm->target;
@@ -152,7 +157,8 @@ attach_renames_enter(const struct attach_renames *renames, struct heapprof_table
 {
     for (size_t i = 0; i < renames->count; i++) {
         const struct attach_renamed *renamed = &renames->all[i];
-        uint32_t name = rb_heapprof_strings_intern(&tables->strings, renamed->name.bytes, renamed->name.length);
+        uint32_t name =
+            rb_heapprof_strings_intern(&tables->strings, renamed->name.bytes, renamed->name.length);
         if (name == UINT32_MAX) return false;
         if (renamed->function) tables->functions.all[renamed->number].name = name;
         else tables->identities.all[renamed->number].name = name;

@@ -15,7 +15,8 @@ struct attach_renames {
     size_t    objects_capacity;
     struct attach_renamed *all;
     size_t    capacity, count;
-    struct attach_pages pages; /* a cache, because classes lie side by side and each is read in many places */
+    struct attach_pages
+        pages; /* a cache, because classes lie side by side and each is read in many places */
 };
 
 /* True if the object at that address is dead, although it has not been swept yet. */
@@ -23,8 +24,9 @@ typedef bool attach_gone_i(void *data, uint64_t address);
 
 /* Reads the names. A class or method that cannot be read keeps its name. Returns false without
  * memory. The copies need not have been checked. */
-bool attach_renames_look(struct attach_renames *renames, struct attach_vm *vm, struct heapprof_mem *mem,
-                         const struct heapprof_tables *tables, attach_gone_i *gone_i, void *data);
+bool
+attach_renames_look(struct attach_renames *renames, struct attach_vm *vm, struct heapprof_mem *mem,
+                    const struct heapprof_tables *tables, attach_gone_i *gone_i, void *data);
 
 /* Enters the names into copies that have been checked, and whose strings are in their index.
  * Returns false without memory. */

@@ -19,7 +19,9 @@
 
 #define CONTAINER "in a container, start it with --cap-add=SYS_PTRACE"
 
-#define KEPT (UINT32_C(1) << CAP_SYS_PTRACE | UINT32_C(1) << CAP_DAC_READ_SEARCH | UINT32_C(1) << CAP_DAC_OVERRIDE)
+#define KEPT \
+    (UINT32_C(1) << CAP_SYS_PTRACE | UINT32_C(1) << CAP_DAC_READ_SEARCH | \
+     UINT32_C(1) << CAP_DAC_OVERRIDE)
 
 typedef struct __user_cap_header_struct capability_header;
 typedef struct __user_cap_data_struct capability_data;
@@ -62,31 +64,40 @@ attach_rights_explain(const struct attach_target *target, char error[ATTACH_TARG
     snprintf(status, sizeof(status), "/proc/%d/status", (int)target->pid);
     long theirs = number_in(status, "Uid:");
     if (scope == 3) {
-        attach_target_say(target, error, "not permitted: kernel.yama.ptrace_scope is 3, and nobody may read a"
-                               " process until the machine is started anew with less");
+        attach_target_say(target, error,
+                          "not permitted: kernel.yama.ptrace_scope is 3, and nobody may read a"
+                          " process until the machine is started anew with less");
     }
     else if (may_trace_all_p()) {
-        attach_target_say(target, error, "not permitted, though we have CAP_SYS_PTRACE: it is in a user namespace"
-                               " outside of ours, or a security module forbids it");
+        attach_target_say(target, error,
+                          "not permitted, though we have CAP_SYS_PTRACE: it is in a user namespace"
+                          " outside of ours, or a security module forbids it");
     }
     else if (ours == 0) {
         attach_target_say(target, error, "not permitted: root without CAP_SYS_PTRACE; " CONTAINER);
     }
     else if (theirs != ours) {
-        attach_target_say(target, error, "not permitted: it is user %ld's, and we are user %ld; run heapprof as that"
-                               " user or as root", theirs, ours);
+        attach_target_say(
+            target, error,
+            "not permitted: it is user %ld's, and we are user %ld; run heapprof as that"
+            " user or as root",
+            theirs, ours);
     }
     else if (scope == 2) {
-        attach_target_say(target, error, "not permitted: kernel.yama.ptrace_scope is 2; run heapprof as root; "
-                               CONTAINER);
+        attach_target_say(
+            target, error,
+            "not permitted: kernel.yama.ptrace_scope is 2; run heapprof as root; " CONTAINER);
     }
     else if (scope == 1) {
-        attach_target_say(target, error, "not permitted: kernel.yama.ptrace_scope is 1, so that only a parent may"
-                               " read; run heapprof as root, or start the program by it; " CONTAINER);
+        attach_target_say(target, error,
+                          "not permitted: kernel.yama.ptrace_scope is 1, so that only a parent may"
+                          " read; run heapprof as root, or start the program by it; " CONTAINER);
     }
     else {
-        attach_target_say(target, error, "not permitted: it has given that up (it is not dumpable, or was started with"
-                               " more rights than ours); run heapprof as root; " CONTAINER);
+        attach_target_say(
+            target, error,
+            "not permitted: it has given that up (it is not dumpable, or was started with"
+            " more rights than ours); run heapprof as root; " CONTAINER);
     }
 }
 
@@ -99,7 +110,8 @@ all_ids_p(const char *status, const char *name, unsigned id)
     const char *line = attach_status_line(status, name);
     unsigned real, effective, saved;
 
-    return line && sscanf(line, "%u %u %u", &real, &effective, &saved) == 3 && real == id && effective == id && saved == id;
+    return line && sscanf(line, "%u %u %u", &real, &effective, &saved) == 3 && real == id &&
+           effective == id && saved == id;
 }
 
 static unsigned long long
@@ -131,11 +143,13 @@ same_user_namespace_p(pid_t one, pid_t other)
     snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)one);
     if (stat(path, &first) != 0) return false;
     snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)other);
-    return stat(path, &second) == 0 && first.st_ino == second.st_ino && first.st_dev == second.st_dev;
+    return stat(path, &second) == 0 && first.st_ino == second.st_ino &&
+           first.st_dev == second.st_dev;
 }
 
 bool
-attach_rights_of_peer(const struct attach_peer *peer, pid_t pid, char error[ATTACH_TARGET_ERROR_MAX])
+attach_rights_of_peer(const struct attach_peer *peer, pid_t pid,
+                      char error[ATTACH_TARGET_ERROR_MAX])
 {
     char theirs[ATTACH_STATUS_MAX], ours[ATTACH_STATUS_MAX];
     const char *why = NULL;
@@ -143,14 +157,17 @@ attach_rights_of_peer(const struct attach_peer *peer, pid_t pid, char error[ATTA
     if (peer->uid == 0) return true;
     if (!attach_status_read(pid, pid, theirs)) why = "there is no such process";
     else if (!all_ids_p(theirs, "\nUid:", peer->uid)) why = "it is another user's";
-    else if (number_in("/proc/sys/kernel/yama/ptrace_scope", "") > 0) why = "kernel.yama.ptrace_scope is not 0";
+    else if (number_in("/proc/sys/kernel/yama/ptrace_scope", "") > 0)
+        why = "kernel.yama.ptrace_scope is not 0";
     else if (!all_ids_p(theirs, "\nGid:", peer->gid)) why = "it is of another group";
     else if (!attach_status_read(peer->pid, peer->pid, ours)) why = "the client is gone";
-    else if (permitted_capabilities(theirs, ~0ull) & ~permitted_capabilities(ours, 0)) why = "it has more capabilities";
+    else if (permitted_capabilities(theirs, ~0ull) & ~permitted_capabilities(ours, 0))
+        why = "it has more capabilities";
     else if (!same_user_namespace_p(pid, peer->pid)) why = "it is in another user namespace";
     else if (!dumpable_p(pid, peer->uid)) why = "it is not dumpable";
     if (!why) return true;
-    snprintf(error, ATTACH_TARGET_ERROR_MAX, "process %d: not permitted to user %u: %s; ask as root, or with HEAPPROF_TOKEN",
+    snprintf(error, ATTACH_TARGET_ERROR_MAX,
+             "process %d: not permitted to user %u: %s; ask as root, or with HEAPPROF_TOKEN",
              (int)pid, (unsigned)peer->uid, why);
     return false;
 }

@@ -12,7 +12,8 @@ void attach_rights_explain(const struct attach_target *target, char error[ATTACH
  * (ptrace(2)), judged by what /proc shows. Root may read all that we may. If false, error says why.
  * The answer holds only while the pid belongs to that process. So it must be asked before the
  * process is read, and again before the result is given away. */
-bool attach_rights_of_peer(const struct attach_peer *peer, pid_t pid, char error[ATTACH_TARGET_ERROR_MAX]);
+bool attach_rights_of_peer(const struct attach_peer *peer, pid_t pid,
+                           char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* Gives up for ever the rights that reading does not need, in this thread and in those that it
  * creates. If a command is to be run, it has to be started before: otherwise it would inherit the

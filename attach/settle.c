@@ -42,8 +42,10 @@ attach_settle_fill(struct attach_settling *settling, const struct attach_layout 
     static const struct attach_want wants[] = {
         ATTACH_WANT_GLOBAL(struct attach_settle_places, waiting, "waiting", 1),
         ATTACH_WANT_GLOBAL(struct attach_settle_places, waiting_count, "waiting_count", 1),
-        ATTACH_WANT_BYTES(struct attach_settle_places, pending, "rb_ractor_newobj_cache_t.heapprof.pending", 1),
-        ATTACH_WANT_BYTES(struct attach_settle_places, weight, "heapprof_pending.weight", sizeof(float)),
+        ATTACH_WANT_BYTES(struct attach_settle_places, pending,
+                          "rb_ractor_newobj_cache_t.heapprof.pending", 1),
+        ATTACH_WANT_BYTES(struct attach_settle_places, weight, "heapprof_pending.weight",
+                          sizeof(float)),
         WANT(TYPE, pending_bytes, "heapprof_pending"),
         WANT(TYPE, waiting_bytes, "heapprof_waiting"),
         WANT(NUMBER, object, "heapprof_pending.object"),
@@ -54,7 +56,8 @@ attach_settle_fill(struct attach_settling *settling, const struct attach_layout 
         WANT(NUMBER, caller, "heapprof_waiting.caller"),
     };
 #undef WANT
-    return attach_layout_fill(layout, wants, sizeof(wants) / sizeof(*wants), &settling->places, error) &&
+    return attach_layout_fill(layout, wants, sizeof(wants) / sizeof(*wants), &settling->places,
+                              error) &&
            attach_labels_fill(&settling->labels, layout, error);
 }
 
@@ -78,7 +81,8 @@ look_at_ractor(uint64_t ractor, void *data)
 
     if (!attach_vm_get(looking->vm, ractor, &looking->vm->ractor_cache, &cache)) return false;
     if (!cache) return true;
-    if (!attach_target_read(looking->vm->target, cache + places->pending.offset, copy, places->pending_bytes)) {
+    if (!attach_target_read(looking->vm->target, cache + places->pending.offset, copy,
+                            places->pending_bytes)) {
         return false;
     }
     sample.object = attach_field_get(&places->object, copy);
@@ -87,8 +91,10 @@ look_at_ractor(uint64_t ractor, void *data)
     sample.birth_gc = (uint32_t)attach_field_get(&places->birth_gc, copy);
     sample.size_bytes = attach_field_get(&places->size_bytes, copy);
     memcpy(&sample.weight, copy + places->weight.offset, sizeof(sample.weight));
-    if (!attach_labels_find(&settling->labels, looking->vm, sample.object, &sample.label)) return true;
-    if (!HEAPPROF_MEM_GROW(looking->mem, settling->pending, settling->pending_capacity, settling->pending_count + 1)) {
+    if (!attach_labels_find(&settling->labels, looking->vm, sample.object, &sample.label))
+        return true;
+    if (!HEAPPROF_MEM_GROW(looking->mem, settling->pending, settling->pending_capacity,
+                           settling->pending_count + 1)) {
         return false;
     }
     settling->pending[settling->pending_count++] = sample;
@@ -103,12 +109,15 @@ look_at_waiting(struct settle_looking *looking)
     unsigned char copy[ATTACH_LAYOUT_TYPE_MOST];
     uint64_t count;
 
-    if (!attach_global_read(looking->vm->target, &places->waiting_count, &count) || count > WAITING_MOST ||
-        count * places->waiting_bytes > places->waiting.size ||
-        !HEAPPROF_MEM_GROW(looking->mem, settling->waiting, settling->waiting_capacity, count + 1)) return false;
+    if (!attach_global_read(looking->vm->target, &places->waiting_count, &count) ||
+        count > WAITING_MOST || count * places->waiting_bytes > places->waiting.size ||
+        !HEAPPROF_MEM_GROW(looking->mem, settling->waiting, settling->waiting_capacity, count + 1))
+        return false;
     for (uint64_t i = 0; i < count; i++) {
-        if (!attach_target_read(looking->vm->target, places->waiting.address + i * places->waiting_bytes, copy,
-                                places->waiting_bytes)) return false;
+        if (!attach_target_read(looking->vm->target,
+                                places->waiting.address + i * places->waiting_bytes, copy,
+                                places->waiting_bytes))
+            return false;
         uint64_t caller = attach_field_get(&places->caller, copy);
         settling->waiting[i] = (struct attach_waiting_sample){
             .piece = (uint32_t)attach_field_get(&places->piece, copy),
@@ -168,7 +177,8 @@ put_in_order(struct settle_search *search)
 
     if (search->count) qsort(search->all, search->count, sizeof(*search->all), compare_sought);
     for (size_t i = 0; i < search->count; i++) {
-        if (kept == 0 || search->all[kept - 1].key != search->all[i].key) search->all[kept++] = search->all[i];
+        if (kept == 0 || search->all[kept - 1].key != search->all[i].key)
+            search->all[kept++] = search->all[i];
     }
     search->count = kept;
 }
@@ -207,13 +217,16 @@ find_identities(struct entering *entering)
     const struct heapprof_address_table *addresses = &identities->addresses;
     struct settle_search *search = &entering->identities;
 
-    for (size_t i = 0; i < settling->pending_count; i++) search->all[search->count++].key = settling->pending[i].label.key;
-    for (size_t i = 0; i < settling->waiting_count; i++) search->all[search->count++].key = settling->waiting[i].key;
+    for (size_t i = 0; i < settling->pending_count; i++)
+        search->all[search->count++].key = settling->pending[i].label.key;
+    for (size_t i = 0; i < settling->waiting_count; i++)
+        search->all[search->count++].key = settling->waiting[i].key;
     put_in_order(search);
     for (uint32_t entry = 1; entry < addresses->numbers.end; entry++) {
         uint32_t id = identities->ids[entry];
         uintptr_t key = rb_heapprof_address_table_address(addresses, entry);
-        if (key && id > 0 && id < identities->numbers.end && identities->all[id].used) note(search, key, id);
+        if (key && id > 0 && id < identities->numbers.end && identities->all[id].used)
+            note(search, key, id);
     }
 }
 
@@ -223,7 +236,8 @@ add_identity(struct heapprof_identities *identities, uint64_t key)
 {
     struct heapprof_address_table *addresses = &identities->addresses;
     struct heapprof_mem *mem = addresses->mem;
-    uint32_t entry = rb_heapprof_numbers_next(&addresses->numbers), id = rb_heapprof_numbers_next(&identities->numbers);
+    uint32_t entry = rb_heapprof_numbers_next(&addresses->numbers),
+             id = rb_heapprof_numbers_next(&identities->numbers);
 
     if (!HEAPPROF_NUMBERS_RESERVE(&addresses->numbers, mem, addresses->entries) ||
         !HEAPPROF_MEM_GROW(mem, identities->ids, identities->ids_capacity, (size_t)entry + 1) ||
@@ -268,7 +282,8 @@ find_sites(struct entering *entering)
 
     for (size_t i = 0; i < settling->pending_count; i++) {
         const struct attach_pending_sample *sample = &settling->pending[i];
-        uint32_t id = sample->label.key ? identify(entering, sample->label.key, &sample->label.name) : 0;
+        uint32_t id =
+            sample->label.key ? identify(entering, sample->label.key, &sample->label.name) : 0;
         if (sample->label.key && !id) return false;
         search->all[search->count++].key = site_key(sample->stack, id);
     }
@@ -298,7 +313,8 @@ enter_site(struct entering *entering, uint32_t stack, uint32_t class_id)
     if (!HEAPPROF_NUMBERS_RESERVE(&sites->numbers, sites->mem, sites->all)) return 0;
     sought->number = rb_heapprof_numbers_next(&sites->numbers);
     rb_heapprof_numbers_take(&sites->numbers, &sites->all[sought->number].next_free);
-    sites->all[sought->number] = (struct heapprof_site){.used = true, .stack = stack, .class_id = class_id};
+    sites->all[sought->number] =
+        (struct heapprof_site){ .used = true, .stack = stack, .class_id = class_id };
     return sought->number;
 }
 
@@ -313,7 +329,9 @@ pending_good_p(const struct heapprof_tables *tables, const struct attach_pending
 {
     const struct heapprof_stacks *stacks = &tables->stacks;
 
-    if (sample->stack && (sample->stack >= stacks->numbers.end || !stacks->nodes[sample->stack].function)) return false;
+    if (sample->stack &&
+        (sample->stack >= stacks->numbers.end || !stacks->nodes[sample->stack].function))
+        return false;
     return amounts_good_p(sample->weight, sample->size_bytes) && sample->size_bytes <= UINT16_MAX;
 }
 
@@ -325,7 +343,9 @@ add_sample(struct heapprof_live_table *live, uint64_t object, const struct heapp
     uint32_t entry = rb_heapprof_numbers_next(&addresses->numbers);
 
     if (!HEAPPROF_NUMBERS_RESERVE(&addresses->numbers, addresses->mem, addresses->entries) ||
-        !HEAPPROF_MEM_GROW(addresses->mem, live->samples, live->samples_capacity, (size_t)entry + 1)) return false;
+        !HEAPPROF_MEM_GROW(addresses->mem, live->samples, live->samples_capacity,
+                           (size_t)entry + 1))
+        return false;
     rb_heapprof_numbers_take(&addresses->numbers, &addresses->entries[entry].next);
     addresses->entries[entry] = (struct heapprof_address_entry){.address = (uintptr_t)object};
     live->samples[entry] = *sample;
@@ -343,7 +363,8 @@ enter_pending(struct entering *entering, const struct attach_pending_sample *pen
         return NULL;
     }
     if (!pending_good_p(tables, pending)) return bad_samples;
-    uint32_t site = enter_site(entering, pending->stack, identify(entering, pending->label.key, &pending->label.name));
+    uint32_t site = enter_site(entering, pending->stack,
+                               identify(entering, pending->label.key, &pending->label.name));
     struct heapprof_sample sample = {
         .site = site, .birth_gc = pending->birth_gc, .weight = pending->weight,
         .birth_bytes = (uint16_t)pending->size_bytes, .slot_bytes = (uint16_t)pending->size_bytes,
@@ -361,12 +382,14 @@ enter_waiting(struct entering *entering, const struct attach_waiting_sample *wai
 
     if (waiting->piece == 0 || waiting->piece >= blocks->numbers.end) return bad_blocks;
     struct heapprof_piece *piece = &blocks->pieces[waiting->piece];
-    if (piece->site != HEAPPROF_SITE_WAITING || !amounts_good_p(piece->weight, piece->asked_bytes)) return bad_blocks;
+    if (piece->site != HEAPPROF_SITE_WAITING || !amounts_good_p(piece->weight, piece->asked_bytes))
+        return bad_blocks;
     uint32_t id = waiting->key ? identify(entering, waiting->key, NULL) : 0;
     piece->site = enter_site(entering, 0, id | HEAPPROF_SITE_OF_BLOCKS);
     if (!piece->site) return no_memory;
     entering->facts->total_samples++;
-    rb_heapprof_sites_count_alloc(&entering->tables->sites, piece->site, piece->weight, piece->asked_bytes);
+    rb_heapprof_sites_count_alloc(&entering->tables->sites, piece->site, piece->weight,
+                                  piece->asked_bytes);
     return NULL;
 }
 
@@ -396,7 +419,8 @@ attach_settle_enter(struct attach_settling *settling, struct heapprof_tables *ta
 
     entering.identities.all = calloc(count + 1, sizeof(struct sought));
     entering.sites.all = calloc(count + 1, sizeof(struct sought));
-    const char *wrong = entering.identities.all && entering.sites.all ? enter_all(&entering) : no_memory;
+    const char *wrong =
+        entering.identities.all && entering.sites.all ? enter_all(&entering) : no_memory;
     free(entering.identities.all);
     free(entering.sites.all);
     return wrong;

@@ -39,7 +39,8 @@ bool attach_settle_fill(struct attach_settling *settling, const struct attach_la
 
 /* Reads the samples. One whose object cannot be read is left out. Returns false without memory, or
  * if another part cannot be read. */
-bool attach_settle_look(struct attach_settling *settling, struct attach_vm *vm, struct heapprof_mem *mem);
+bool attach_settle_look(struct attach_settling *settling, struct attach_vm *vm,
+                        struct heapprof_mem *mem);
 
 /* Enters the samples, and counts them in the facts. The copies' strings must be in their index.
  * Returns NULL, or what is wrong. */

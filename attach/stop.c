@@ -155,7 +155,9 @@ static void
 follow_exec(struct attach_stop *stop)
 {
     stop->gone = stop->in_call;
-    if (stop->in_call || find(stop, stop->pid) || ptrace(PTRACE_INTERRUPT, stop->pid, NULL, NULL) != 0) return;
+    if (stop->in_call || find(stop, stop->pid) ||
+        ptrace(PTRACE_INTERRUPT, stop->pid, NULL, NULL) != 0)
+        return;
     if (!HEAPPROF_MEM_GROW(&stop->mem, stop->threads, stop->capacity, stop->count + 1)) return;
     stop->threads[stop->count++] = (struct seized){ .tid = stop->pid, .state = LATE };
 }
@@ -185,7 +187,8 @@ seize(struct attach_stop *stop, pid_t tid)
 {
     pid_t tracer;
 
-    if (!HEAPPROF_MEM_GROW(&stop->mem, stop->threads, stop->capacity, stop->count + 1)) return ATTACH_STOP_REFUSED;
+    if (!HEAPPROF_MEM_GROW(&stop->mem, stop->threads, stop->capacity, stop->count + 1))
+        return ATTACH_STOP_REFUSED;
     bool seized = seize_it(stop, tid);
     int error = errno;
     bool asked = seized && ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0;
@@ -220,8 +223,11 @@ wait_for(const struct attach_stop *stop, pid_t tid, int *status)
     pid_t changed;
 
     if (child) {
-        if (waitid(P_PID, (id_t)tid, &info, options | WEXITED | WSTOPPED | WNOWAIT) == 0 && info.si_pid &&
-            (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)) return -1;
+        if (waitid(P_PID, (id_t)tid, &info, options | WEXITED | WSTOPPED | WNOWAIT) == 0 &&
+            info.si_pid &&
+            (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
+             info.si_code == CLD_DUMPED))
+            return -1;
     }
     do {
         changed = waitpid(tid, status, options);

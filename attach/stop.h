@@ -25,11 +25,12 @@
 #include "attach/target.h"
 
 enum attach_stopped {
-    ATTACH_STOPPED,          /* it stands still */
-    ATTACH_STOP_GONE,        /* it has ended, or called exec */
-    ATTACH_STOP_TRACED,      /* another tracer holds it (a debugger, strace): it can only be read as it runs */
-    ATTACH_STOP_REFUSED,     /* it may be read, but not traced */
-    ATTACH_STOP_LATE         /* it did not stop in time, because it waits in the kernel for a device */
+    ATTACH_STOPPED,      /* it stands still */
+    ATTACH_STOP_GONE,    /* it has ended, or called exec */
+    ATTACH_STOP_TRACED,  /* another tracer holds it (a debugger, strace): it can only be read as it
+                            runs */
+    ATTACH_STOP_REFUSED, /* it may be read, but not traced */
+    ATTACH_STOP_LATE     /* it did not stop in time, because it waits in the kernel for a device */
 };
 
 struct attach_stop;

@@ -34,8 +34,10 @@ attach_sweep_fill(struct attach_sweep *sweep, const struct attach_layout *layout
 #undef WANT
     struct attach_sweep_places *places = &sweep->places;
 
-    if (!attach_layout_fill(layout, wants, sizeof(wants) / sizeof(*wants), places, error)) return false;
-    while (sweep->page_bits < 31 && (int64_t)1 << sweep->page_bits < places->page_bytes) sweep->page_bits++;
+    if (!attach_layout_fill(layout, wants, sizeof(wants) / sizeof(*wants), places, error))
+        return false;
+    while (sweep->page_bits < 31 && (int64_t)1 << sweep->page_bits < places->page_bytes)
+        sweep->page_bits++;
     return true;
 }
 
@@ -66,7 +68,8 @@ find(struct attach_sweep *sweep, uint64_t page)
     uint32_t number;
 
     if (sweep->last && sweep->pages[sweep->last].address == page) return sweep->last;
-    for (uint64_t probe = rb_heapprof_index_hash(page); (number = rb_heapprof_index_at(&sweep->index, probe)) != 0; probe++) {
+    for (uint64_t probe = rb_heapprof_index_hash(page);
+         (number = rb_heapprof_index_at(&sweep->index, probe)) != 0; probe++) {
         if (sweep->pages[number].address == page) break;
     }
     sweep->last = number;
@@ -87,8 +90,10 @@ add(struct attach_sweep *sweep, struct heapprof_mem *mem, uint64_t page)
 
     if (find(sweep, page)) return true;
     if (!HEAPPROF_MEM_GROW(mem, sweep->pages, sweep->capacity, (size_t)sweep->count + 1) ||
-        !HEAPPROF_MEM_GROW(mem, sweep->marks, sweep->marks_capacity, ((size_t)sweep->count + 1) * marks_bytes) ||
-        !rb_heapprof_index_reserve(&sweep->index, mem, sweep->count, page_hash, sweep)) return false;
+        !HEAPPROF_MEM_GROW(mem, sweep->marks, sweep->marks_capacity,
+                           ((size_t)sweep->count + 1) * marks_bytes) ||
+        !rb_heapprof_index_reserve(&sweep->index, mem, sweep->count, page_hash, sweep))
+        return false;
     sweep->pages[sweep->count] = (struct attach_sweep_page){.address = page};
     rb_heapprof_index_insert(&sweep->index, rb_heapprof_index_hash(page), sweep->count);
     sweep->last = sweep->count++;
@@ -96,7 +101,8 @@ add(struct attach_sweep *sweep, struct heapprof_mem *mem, uint64_t page)
 }
 
 static bool
-add_all(struct attach_sweep *sweep, struct heapprof_mem *mem, const struct heapprof_address_table *addresses)
+add_all(struct attach_sweep *sweep, struct heapprof_mem *mem,
+        const struct heapprof_address_table *addresses)
 {
     uint64_t before = 0; /* many that follow each other are of one page */
 
@@ -131,7 +137,8 @@ being_swept_p(struct attach_sweep *sweep, struct attach_vm *vm, uint64_t heap, u
 {
     if (heap != sweep->heap) {
         sweep->heap = heap;
-        if (!attach_vm_get(vm, heap, &sweep->places.sweeping_page, &sweep->sweeping_page)) sweep->sweeping_page = 0;
+        if (!attach_vm_get(vm, heap, &sweep->places.sweeping_page, &sweep->sweeping_page))
+            sweep->sweeping_page = 0;
     }
     return header && header == sweep->sweeping_page;
 }
@@ -148,17 +155,19 @@ read_pages(struct attach_sweep *sweep, struct attach_vm *vm, uint32_t first, uin
     }
     read_all(vm, ranges, count);
     for (uint32_t i = 0; i < count; i++) {
-        ranges[i] = (struct attach_range){
-            sweep->pages[first + i].header, sweep->headers + (size_t)i * places->header_bytes, places->header_bytes
-        };
+        ranges[i] = (struct attach_range){ sweep->pages[first + i].header,
+                                            sweep->headers + (size_t)i * places->header_bytes,
+                                            places->header_bytes };
     }
     read_all(vm, ranges, count);
     for (uint32_t i = 0; i < count; i++) {
         struct attach_sweep_page *page = &sweep->pages[first + i];
         const unsigned char *header = ranges[i].to;
-        page->before_sweep = attach_field_get(&places->before_sweep, header) ||
-                             being_swept_p(sweep, vm, attach_field_get(&places->heap, header), page->header);
-        memcpy(sweep->marks + (size_t)(first + i) * places->marks.size, header + places->marks.offset, places->marks.size);
+        page->before_sweep =
+            attach_field_get(&places->before_sweep, header) ||
+            being_swept_p(sweep, vm, attach_field_get(&places->heap, header), page->header);
+        memcpy(sweep->marks + (size_t)(first + i) * places->marks.size,
+               header + places->marks.offset, places->marks.size);
     }
 }
 
@@ -185,8 +194,10 @@ attach_sweep_look(struct attach_sweep *sweep, struct attach_vm *vm, struct heapp
     uint32_t first = sweep->count;
 
     if (!sweep->sweeping) return true;
-    if (!HEAPPROF_MEM_GROW(mem, sweep->headers, sweep->headers_capacity, (size_t)AT_ONCE * sweep->places.header_bytes) ||
-        !add_all(sweep, mem, addresses)) return false;
+    if (!HEAPPROF_MEM_GROW(mem, sweep->headers, sweep->headers_capacity,
+                           (size_t)AT_ONCE * sweep->places.header_bytes) ||
+        !add_all(sweep, mem, addresses))
+        return false;
     for (uint32_t count; first < sweep->count; first += count) {
         count = sweep->count - first < AT_ONCE ? sweep->count - first : AT_ONCE;
         read_pages(sweep, vm, first, count);
@@ -199,11 +210,13 @@ attach_sweep_look(struct attach_sweep *sweep, struct attach_vm *vm, struct heapp
 static bool
 marked_p(const struct attach_sweep *sweep, uint32_t page, uint64_t address)
 {
-    uint32_t bit = (uint32_t)(address - sweep->pages[page].address) / (uint32_t)sweep->places.slot_bytes; /* of 64 bits it takes longer */
+    uint32_t bit = (uint32_t)(address - sweep->pages[page].address) /
+                   (uint32_t)sweep->places.slot_bytes; /* of 64 bits it takes longer */
     uint64_t word;
 
     if (bit / 64 * 8 + sizeof(word) > sweep->places.marks.size) return true;
-    memcpy(&word, sweep->marks + (size_t)page * sweep->places.marks.size + bit / 64 * 8, sizeof(word));
+    memcpy(&word, sweep->marks + (size_t)page * sweep->places.marks.size + bit / 64 * 8,
+           sizeof(word));
     return word >> bit % 64 & 1;
 }
 

@@ -19,7 +19,8 @@ attach_tally_free(struct attach_tally *tally)
 static bool
 count(struct attach_tally *tally, uint32_t number, bool innermost)
 {
-    if (!HEAPPROF_MEM_GROW(tally->mem, tally->functions, tally->capacity, (size_t)number + 1)) return false;
+    if (!HEAPPROF_MEM_GROW(tally->mem, tally->functions, tally->capacity, (size_t)number + 1))
+        return false;
     if (number >= tally->end) tally->end = number + 1;
     struct attach_tally_function *function = &tally->functions[number];
     function->self += innermost;
@@ -61,7 +62,8 @@ attach_tally_clear(struct attach_tally *tally)
     uint64_t passed = tally->passed;
 
     if (tally->end) memset(tally->functions, 0, tally->end * sizeof(*tally->functions));
-    *tally = (struct attach_tally){
-        .mem = tally->mem, .functions = tally->functions, .capacity = tally->capacity, .passed = passed
-    };
+    *tally = (struct attach_tally){ .mem = tally->mem,
+                                     .functions = tally->functions,
+                                     .capacity = tally->capacity,
+                                     .passed = passed };
 }

@@ -80,7 +80,9 @@ keep_path(struct attach_target *target, const char *path)
     if (last && last->path && strcmp(target->text + last->path, path) == 0) return last->path;
     if (target->text_bytes == 0) target->text_bytes = 1; /* "" */
     if (bytes > UINT32_MAX - target->text_bytes) return 0;
-    if (!HEAPPROF_MEM_GROW(&target->mem, target->text, target->text_capacity, target->text_bytes + bytes)) return 0;
+    if (!HEAPPROF_MEM_GROW(&target->mem, target->text, target->text_capacity,
+                           target->text_bytes + bytes))
+        return 0;
     memcpy(target->text + target->text_bytes, path, bytes);
     target->text_bytes += bytes;
     return (uint32_t)(target->text_bytes - bytes);
@@ -88,13 +90,16 @@ keep_path(struct attach_target *target, const char *path)
 
 /* I1: a mapping that is not in order is left out. */
 bool
-attach_target_add_mapping(struct attach_target *target, struct attach_mapping mapping, const char *path)
+attach_target_add_mapping(struct attach_target *target, struct attach_mapping mapping,
+                          const char *path)
 {
     size_t count = target->mapping_count;
 
-    if (mapping.start >= mapping.end || (count && mapping.start < target->mappings[count - 1].end)) return true;
+    if (mapping.start >= mapping.end || (count && mapping.start < target->mappings[count - 1].end))
+        return true;
     if (count >= ATTACH_TARGET_MAPPINGS_MOST) return false;
-    if (!HEAPPROF_MEM_GROW(&target->mem, target->mappings, target->mapping_capacity, count + 1)) return false;
+    if (!HEAPPROF_MEM_GROW(&target->mem, target->mappings, target->mapping_capacity, count + 1))
+        return false;
     mapping.path = keep_path(target, path);
     target->mappings[count] = mapping;
     target->mapping_count = count + 1;
@@ -107,7 +112,8 @@ attach_target_add_thread(struct attach_target *target, struct attach_native_thre
     size_t count = target->thread_count;
 
     if (count >= ATTACH_TARGET_THREADS_MOST) return false;
-    if (!HEAPPROF_MEM_GROW(&target->mem, target->threads, target->thread_capacity, count + 1)) return false;
+    if (!HEAPPROF_MEM_GROW(&target->mem, target->threads, target->thread_capacity, count + 1))
+        return false;
     target->threads[count] = thread;
     target->thread_count = count + 1;
     return true;
@@ -188,12 +194,15 @@ attach_target_path(const struct attach_target *target, const struct attach_mappi
 /* ---- reading ---- */
 
 bool
-attach_target_read_all(struct attach_target *target, const struct attach_range *ranges, size_t count)
+attach_target_read_all(struct attach_target *target, const struct attach_range *ranges,
+                       size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (ranges[i].bytes > UINT64_MAX - ranges[i].address) return false; /* I2 */
     }
-    if (!attach_ahead_take(&target->ahead, ranges, count) && !target->kind->read(target, ranges, count)) return false;
+    if (!attach_ahead_take(&target->ahead, ranges, count) &&
+        !target->kind->read(target, ranges, count))
+        return false;
     attach_ahead_note(&target->ahead, ranges, count);
     return true;
 }

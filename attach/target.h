@@ -34,8 +34,8 @@ struct attach_native_thread {
 };
 
 enum attach_target_state {
-    ATTACH_TARGET_SAME,                   /* the same process and image as when it was opened or refreshed */
-    ATTACH_TARGET_REPLACED,               /* exec: the same process with another image; it has to be refreshed */
+    ATTACH_TARGET_SAME,     /* the same process and image as when it was opened or refreshed */
+    ATTACH_TARGET_REPLACED, /* exec: the same process with another image; it has to be refreshed */
     ATTACH_TARGET_ENDED
 };
 
@@ -53,11 +53,11 @@ struct attach_target_kind {
 struct attach_target {
     const struct attach_target_kind *kind;
     void    *data;                           /* the kind's */
-    bool     runs;                           /* a process, not a core: it can be stopped, and may change */
-    pid_t    pid;                            /* of a core: the pid that the process had; 0: unknown */
-    uint64_t start;                          /* when it began, in ticks since the machine did; 0: unknown */
+    bool runs;      /* a process, not a core: it can be stopped, and may change */
+    pid_t pid;      /* of a core: the pid that the process had; 0: unknown */
+    uint64_t start; /* when it began, in ticks since the machine did; 0: unknown */
     char     name[64];                       /* its name in errors: "process 12" */
-    int      end_fd;                         /* for poll: readable when the process has ended; -1: none */
+    int end_fd; /* for poll: readable when the process has ended; -1: none */
     struct heapprof_mem mem;
     struct attach_mapping *mappings;       /* in order, none overlaps */
     size_t   mapping_count, mapping_capacity;
@@ -75,7 +75,8 @@ struct attach_target {
 struct attach_target *attach_target_open_pid(int64_t pid, char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* Returns NULL on failure; error says why. A core that is cut short is read as far as it goes. */
-struct attach_target *attach_target_open_core(const char *path, char error[ATTACH_TARGET_ERROR_MAX]);
+struct attach_target *
+attach_target_open_core(const char *path, char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* NULL is allowed. */
 void attach_target_close(struct attach_target *target);
@@ -97,14 +98,17 @@ bool attach_target_read(struct attach_target *target, uint64_t address, void *to
 /* The same for several ranges, in their order. Up to 1024 ranges of a process take one system call.
  * That is as near to one moment as possible while the target runs, but not a promise of one
  * moment. */
-bool attach_target_read_all(struct attach_target *target, const struct attach_range *ranges, size_t count);
+bool attach_target_read_all(struct attach_target *target, const struct attach_range *ranges,
+                            size_t count);
 
 /* Reads from the beginning as many of the bytes as there are. Returns how many. */
-size_t attach_target_read_some(struct attach_target *target, uint64_t address, void *to, size_t bytes);
+size_t
+attach_target_read_some(struct attach_target *target, uint64_t address, void *to, size_t bytes);
 
 /* Reads a string of at most size - 1 bytes; the rest is cut off. Returns false if readable memory
  * ends before the string. In any case text ends with a NUL. */
-bool attach_target_read_string(struct attach_target *target, uint64_t address, char *text, size_t size);
+bool
+attach_target_read_string(struct attach_target *target, uint64_t address, char *text, size_t size);
 
 /* Begins a look, at whose beginning the reads of the last look are made in one call
  * (attach/ahead.h). Between pause and resume all is read from the target itself; and always, if it
@@ -117,7 +121,8 @@ void attach_target_ahead_resume(struct attach_target *target);
 
 /* The mapping that has this address, valid until the next refresh. Returns NULL if there is
  * none. */
-const struct attach_mapping *attach_target_mapping(const struct attach_target *target, uint64_t address);
+const struct attach_mapping *
+attach_target_mapping(const struct attach_target *target, uint64_t address);
 
 /* True if all of these bytes are mapped and readable, in one mapping or in several without a gap. A
  * variable may lie across the end of the part that came from the file. */
@@ -125,7 +130,8 @@ bool attach_target_mapped_p(const struct attach_target *target, uint64_t address
 
 /* The file's name as the target sees it, or what the kernel calls the mapping ("[heap]"); "": no
  * name. */
-const char *attach_target_path(const struct attach_target *target, const struct attach_mapping *mapping);
+const char *
+attach_target_path(const struct attach_target *target, const struct attach_mapping *mapping);
 
 /* Lists the native threads anew. Returns false if the target has ended. */
 bool attach_target_threads(struct attach_target *target);
@@ -143,7 +149,8 @@ void attach_target_forget_mappings(struct attach_target *target);
 
 /* Add to the lists. Return false without memory, or if there are too many. mapping.path is set from
  * path. */
-bool attach_target_add_mapping(struct attach_target *target, struct attach_mapping mapping, const char *path);
+bool attach_target_add_mapping(struct attach_target *target, struct attach_mapping mapping,
+                               const char *path);
 bool attach_target_add_thread(struct attach_target *target, struct attach_native_thread thread);
 
 /* Writes "NAME: what" to error. */

@@ -59,7 +59,8 @@ struct ractor {
 };
 
 static void
-read_thread(struct attach_vm *vm, const struct ractor *ractor, const unsigned char *copy, struct attach_thread *thread)
+read_thread(struct attach_vm *vm, const struct ractor *ractor, const unsigned char *copy,
+            struct attach_thread *thread)
 {
     thread->ec = attach_field_get(&vm->thread_ec, copy);
     thread->name = attach_field_get(&vm->thread_name, copy);
@@ -83,12 +84,14 @@ read_threads_of(struct attach_threads *threads, struct attach_vm *vm, struct hea
 
     while (node != head) {
         struct attach_thread thread = {.address = node - vm->thread_node.offset};
-        if (threads->count == THREADS_MAX || !attach_target_read(vm->target, thread.address, copy, vm->thread_bytes) ||
+        if (threads->count == THREADS_MAX ||
+            !attach_target_read(vm->target, thread.address, copy, vm->thread_bytes) ||
             !linked_p(vm, copy + vm->thread_node.offset, from)) {
             threads->cut = true;
             break;
         }
-        if (!HEAPPROF_MEM_GROW(mem, threads->all, threads->capacity, threads->count + 1)) return false;
+        if (!HEAPPROF_MEM_GROW(mem, threads->all, threads->capacity, threads->count + 1))
+            return false;
         read_thread(vm, ractor, copy, &thread);
         from = node;
         node = next_of(copy + vm->thread_node.offset);
@@ -100,7 +103,8 @@ read_threads_of(struct attach_threads *threads, struct attach_vm *vm, struct hea
 /* Sets *node to the next Ractor's node; 0 if the list is broken there. Returns false without
  * memory. */
 static bool
-read_ractor(struct attach_threads *threads, struct attach_vm *vm, struct heapprof_mem *mem, uint64_t from, uint64_t *node)
+read_ractor(struct attach_threads *threads, struct attach_vm *vm, struct heapprof_mem *mem,
+            uint64_t from, uint64_t *node)
 {
     struct ractor ractor = {.address = *node - vm->ractor_node.offset};
     unsigned char copy[ATTACH_LAYOUT_TYPE_MOST];
@@ -170,7 +174,8 @@ attach_thread_running_p(struct attach_vm *vm, const struct attach_thread *thread
 {
     uint64_t running;
 
-    return !attach_vm_get(vm, thread->ractor_at, &vm->ractor_running, &running) || running == thread->address;
+    return !attach_vm_get(vm, thread->ractor_at, &vm->ractor_running, &running) ||
+           running == thread->address;
 }
 
 void
@@ -182,8 +187,8 @@ attach_threads_free(struct attach_threads *threads, struct heapprof_mem *mem)
 const char *
 attach_thread_state_name(enum attach_thread_state state)
 {
-    static const char *const names[] = {
-        "running", "waiting for the GVL", "blocked", "sleeping", "waiting for a Mutex", "ended", "suspended"
-    };
+    static const char *const names[] = { "running",  "waiting for the GVL", "blocked",
+                                         "sleeping", "waiting for a Mutex", "ended",
+                                         "suspended" };
     return names[state];
 }

@@ -44,7 +44,8 @@ indexes_good_p(struct attach_vm *vm)
 
     vm->env_first = least(indexes[0], least(indexes[1], indexes[2]));
     for (size_t i = 0; i < sizeof(indexes) / sizeof(*indexes); i++) {
-        if ((uint64_t)indexes[i] - (uint64_t)vm->env_first >= ATTACH_VM_ENVIRONMENT_WORDS) return false;
+        if ((uint64_t)indexes[i] - (uint64_t)vm->env_first >= ATTACH_VM_ENVIRONMENT_WORDS)
+            return false;
     }
     return true;
 }
@@ -63,7 +64,8 @@ fill(struct attach_vm *vm, const struct attach_image *image, char *error)
 {
     vm->layout = attach_layout_read(vm->target, image->descriptor, error);
     if (!vm->layout ||
-        !attach_layout_fill(vm->layout, wants, sizeof(wants) / sizeof(*wants), vm, error)) return false;
+        !attach_layout_fill(vm->layout, wants, sizeof(wants) / sizeof(*wants), vm, error))
+        return false;
     if (!constants_good_p(vm) || !indexes_good_p(vm)) {
         attach_target_say(vm->target, error, "what it says of its structures cannot be");
         return false;

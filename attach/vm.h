@@ -199,7 +199,8 @@ uint64_t attach_vm_objspace(struct attach_vm *vm);
 
 /* Reads a field of the structure at that address. */
 static inline bool
-attach_vm_get(struct attach_vm *vm, uint64_t address, const struct attach_field *field, uint64_t *value)
+attach_vm_get(struct attach_vm *vm, uint64_t address, const struct attach_field *field,
+              uint64_t *value)
 {
     return attach_field_read(vm->target, field, address, value);
 }

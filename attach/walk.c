@@ -37,7 +37,8 @@ find_place(const struct attach_vm *vm, const void *copy, struct attach_walk_plac
         return true;
     }
     uint64_t end = place->stack + words * ATTACH_WORD;
-    if (words > UINT64_MAX / 16 || end < place->stack || end - place->stack < vm->frame_bytes) return false;
+    if (words > UINT64_MAX / 16 || end < place->stack || end - place->stack < vm->frame_bytes)
+        return false;
     place->dummy = end - vm->frame_bytes; /* the outermost frame, which is no code's */
     return place->frame >= place->stack && place->frame <= place->dummy &&
            place->dummy - place->frame <= FRAMES_BYTES_MAX &&
@@ -69,8 +70,10 @@ copy_values(struct attach_walk *walk, const struct attach_walk_place *place)
 
     walk->values_bytes = 0;
     if (sp <= place->stack || sp > place->frame || sp - place->stack > VALUES_BYTES_MAX) return;
-    if (!HEAPPROF_MEM_GROW(walk->mem, walk->values, walk->values_capacity, sp - place->stack)) return;
-    if (!attach_target_read(walk->vm->target, place->stack, walk->values, sp - place->stack)) return;
+    if (!HEAPPROF_MEM_GROW(walk->mem, walk->values, walk->values_capacity, sp - place->stack))
+        return;
+    if (!attach_target_read(walk->vm->target, place->stack, walk->values, sp - place->stack))
+        return;
     walk->values_at = place->stack;
     walk->values_bytes = sp - place->stack;
 }
@@ -103,11 +106,15 @@ copy_again(struct attach_walk *walk, size_t *now)
 
     *now = 0;
     if (!HEAPPROF_MEM_GROW(walk->mem, walk->again, walk->again_capacity, bytes) ||
-        !attach_walk_read(walk->vm, walk->ec, &place, walk->place.frame, walk->again, bytes)) return 0;
+        !attach_walk_read(walk->vm, walk->ec, &place, walk->place.frame, walk->again, bytes))
+        return 0;
     *now = (place.dummy - place.frame) / width;
     if (place.dummy == walk->place.dummy && *now >= walk->frame_count) return walk->frame_count;
     size_t count = *now < walk->frame_count ? *now : walk->frame_count;
-    return attach_target_read(walk->vm->target, place.dummy - count * width, walk->again, count * width) ? count : 0;
+    return attach_target_read(walk->vm->target, place.dummy - count * width, walk->again,
+                              count * width)
+               ? count
+               : 0;
 }
 
 /* True if it is the same call. It may have gone on. */
@@ -123,7 +130,8 @@ static size_t
 settled(struct attach_walk *walk, size_t *now)
 {
     size_t width = walk->vm->frame_bytes, count = copy_again(walk, now), same = 0;
-    const unsigned char *was = walk->frames + walk->frame_count * width, *is = walk->again + count * width;
+    const unsigned char *was = walk->frames + walk->frame_count * width,
+                        *is = walk->again + count * width;
 
     while (same < count) {
         was -= width;
@@ -178,7 +186,8 @@ read_environment(const struct attach_walk *walk, uint64_t ep, struct environment
     const struct attach_vm *vm = walk->vm;
     uint64_t words[ATTACH_VM_ENVIRONMENT_WORDS];
 
-    if (!read_values(walk, ep + (uint64_t)vm->env_first * ATTACH_WORD, words, sizeof(words))) return false;
+    if (!read_values(walk, ep + (uint64_t)vm->env_first * ATTACH_WORD, words, sizeof(words)))
+        return false;
     environment->flags = words[vm->env_flags_index - vm->env_first];
     environment->method = words[vm->env_method_index - vm->env_first];
     environment->previous = words[vm->env_previous_index - vm->env_first];
@@ -193,7 +202,8 @@ method_of(struct attach_walk *walk, struct attach_codes *codes, uint64_t ep)
 
     for (int i = 0; ep && i < ENVIRONMENTS_MAX; i++) {
         if (!read_environment(walk, ep, &environment)) return 0;
-        if (!(environment.flags & 1)) { /* it is moving to the heap, and the new place stands here (vm/names/frames.c) */
+        if (!(environment.flags & 1)) { /* it is moving to the heap, and the new place stands here
+                                           (vm/names/frames.c) */
             if (!attach_vm_get(vm, environment.flags, &vm->env_ep, &ep)) return 0;
             if (!read_environment(walk, ep, &environment)) return 0;
         }
@@ -212,7 +222,8 @@ attach_walk_code(struct attach_walk *walk, struct attach_codes *codes, size_t fr
     struct attach_code_key code = {.iseq = attach_field_get(&vm->frame_iseq, copy)};
 
     if (code.iseq) code.pc = attach_field_get(&vm->frame_pc, copy);
-    /* Compiled code writes the pc of a method that it calls late; a frame without one is passed over otherwise. */
+    /* Compiled code writes the pc of a method that it calls late; a frame without one is passed
+     * over otherwise. */
     if (frame == 0 && code.pc == 0 && attach_field_get(&vm->frame_jit, copy)) code.pc = UINT64_MAX;
     code.method = method_of(walk, codes, attach_field_get(&vm->frame_ep, copy));
     return code;

@@ -22,7 +22,7 @@ struct attach_walk {
     uint64_t ec;                /* execution context: which thread or fiber */
     struct attach_walk_place place; /* where it was copied */
     size_t   frame_count;       /* in the copy, without the dummy */
-    size_t   torn;              /* number of innermost frames that were cut off, because they changed meanwhile */
+    size_t torn; /* number of innermost frames that were cut off, because they changed meanwhile */
     unsigned char *frames, *again, *values;
     size_t   frames_capacity, again_capacity, values_capacity;
     uint64_t values_at;
@@ -52,6 +52,7 @@ void attach_walk_cut_torn(struct attach_walk *walk);
 
 /* The code that a frame of the copy runs; frame 0 is the innermost. The method is looked up in the
  * frame's environments. */
-struct attach_code_key attach_walk_code(struct attach_walk *walk, struct attach_codes *codes, size_t frame);
+struct attach_code_key
+attach_walk_code(struct attach_walk *walk, struct attach_codes *codes, size_t frame);
 
 #endif

@@ -114,7 +114,8 @@ rb_heapprof_address_table_reserve(struct heapprof_address_table *table, uint32_t
         return false;
     }
     while (!rb_heapprof_index_room_p(&table->index, most)) { /* which doubles */
-        if (!rb_heapprof_index_reserve(&table->index, table->mem, most, hash_i, table)) return false;
+        if (!rb_heapprof_index_reserve(&table->index, table->mem, most, hash_i, table))
+            return false;
     }
     return true;
 }

@@ -70,7 +70,8 @@ void rb_heapprof_address_table_remove(struct heapprof_address_table *table, uint
 
 /* How a table is packed, by its owner. */
 struct heapprof_packing {
-    uint32_t *(*page_head)(uintptr_t address); /* the chain of its page; NULL: head has all entries */
+    uint32_t *(*page_head)(
+        uintptr_t address); /* the chain of its page; NULL: head has all entries */
     uint32_t *head;                            /* the only chain, if page_head is NULL */
     bool (*keep)(uint32_t entry, uint32_t number, void *data); /* does the entry stay, as number? */
     void *data;

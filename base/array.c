@@ -22,7 +22,8 @@ rb_heapprof_array_grow(void **array, size_t *capacity, size_t count, size_t elem
     if (larger < FIRST_CAPACITY && FIRST_CAPACITY <= most) larger = FIRST_CAPACITY;
     if (larger < count) larger = count;
 
-    /* The owner's pointer has a type of its own. Aliasing rules forbid to read it as a void pointer. */
+    /* The owner's pointer has a type of its own. Aliasing rules forbid to read it as a void
+     * pointer. */
     void *elements;
     memcpy(&elements, array, sizeof(elements));
     elements = realloc(elements, larger * element_bytes);

@@ -69,7 +69,8 @@ rb_heapprof_index_grow(struct heapprof_index *index, struct heapprof_mem *mem,
         mem->refused++;
         return false;
     }
-    if (!HEAPPROF_MEM_GROW(mem, index->buckets, index->capacity, 2 * old_capacity + !old_capacity)) {
+    if (!HEAPPROF_MEM_GROW(mem, index->buckets, index->capacity,
+                           2 * old_capacity + !old_capacity)) {
         return false;
     }
     HEAPPROF_ASSERT((index->capacity & mask(index)) == 0);

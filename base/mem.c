@@ -204,7 +204,8 @@ shrunk_bytes(size_t bytes, size_t used_bytes)
 {
     size_t page = page_bytes(), half;
 
-    while (half = (bytes / 2 + page - 1) / page * page, half < bytes && used_bytes + used_bytes / 2 <= half) {
+    while (half = (bytes / 2 + page - 1) / page * page,
+           half < bytes && used_bytes + used_bytes / 2 <= half) {
         bytes = half;
     }
     return bytes;

@@ -27,16 +27,16 @@ rb_heapprof_span_is_p(struct heapprof_span span, const char *text)
 }
 
 void
-rb_heapprof_setting_complain(char *message, size_t size, const struct heapprof_setting *setting, const char *lead,
-                             const char *accepted)
+rb_heapprof_setting_complain(char *message, size_t size, const struct heapprof_setting *setting,
+                             const char *lead, const char *accepted)
 {
     static const struct heapprof_span nothing = {"(nothing)", 9};
     struct heapprof_span quoted = setting->all.length ? setting->all : nothing;
     bool cut_p = quoted.length > QUOTED_MAX;
 
     if (size == 0) return;
-    snprintf(message, size, "%.*s%s: %s%s", cut_p ? QUOTED_MAX : (int)quoted.length, quoted.start, cut_p ? "..." : "", lead,
-             accepted);
+    snprintf(message, size, "%.*s%s: %s%s", cut_p ? QUOTED_MAX : (int)quoted.length, quoted.start,
+             cut_p ? "..." : "", lead, accepted);
     for (char *c = message; *c; c++) {
         if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
     }

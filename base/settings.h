@@ -26,7 +26,8 @@ bool rb_heapprof_span_is_p(struct heapprof_span span, const char *text);
 
 /* Writes a message such as "key=value: expected a number". It is always one line: control
  * characters become '?', and only the beginning of a long setting is quoted. */
-void rb_heapprof_setting_complain(char *message, size_t size, const struct heapprof_setting *setting, const char *lead,
-                                  const char *accepted);
+void
+rb_heapprof_setting_complain(char *message, size_t size, const struct heapprof_setting *setting,
+                             const char *lead, const char *accepted);
 
 #endif

@@ -146,7 +146,8 @@ rb_heapprof_strings_enter_all(struct heapprof_strings *strings)
     uint32_t number;
 
     while (strings->numbers.count > 0 &&
-           !rb_heapprof_index_room_p(&strings->index, strings->numbers.count - 1)) { /* which doubles */
+           !rb_heapprof_index_room_p(&strings->index,
+                                     strings->numbers.count - 1)) { /* which doubles */
         if (!rb_heapprof_index_grow(&strings->index, strings->mem, strings->numbers.count, hash_i,
                                     strings)) return false;
     }

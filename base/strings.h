@@ -7,13 +7,13 @@
 
 struct heapprof_strings {
     struct heapprof_mem *mem;
-    char     *bytes;             /* all strings end to end, each behind its number and with a final NUL */
+    char *bytes; /* all strings end to end, each behind its number and with a final NUL */
     size_t    bytes_capacity;
     size_t    bytes_used;
     struct heapprof_string *all; /* by number: where in bytes, how long, hash; [0] unused */
     struct heapprof_numbers numbers; /* of all; the empty one does not count */
     struct heapprof_index index; /* text -> number; 0 is not in it */
-    uint64_t  salt;              /* secret of the index, if somebody else chooses the texts; else 0 */
+    uint64_t salt; /* secret of the index, if somebody else chooses the texts; else 0 */
 };
 
 struct heapprof_string {

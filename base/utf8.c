@@ -80,7 +80,8 @@ copy(char *out, const char *text, size_t length, bool plain, bool lines)
     for (size_t i = 0, n; i < length; i += n) {
         size_t size;
         n = well_formed(in + i, length - i);
-        bool spelled = n == 0 || (plain && rb_heapprof_unseen_p(rb_heapprof_utf8_character(text + i, &size)));
+        bool spelled =
+            n == 0 || (plain && rb_heapprof_unseen_p(rb_heapprof_utf8_character(text + i, &size)));
         if (n == 0) n = 1;
         if (!spelled || (lines && text[i] == '\n')) {
             memcpy(out, in + i, n);

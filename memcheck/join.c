@@ -7,7 +7,8 @@
  * it becomes one record without a Ruby stack. Records that differ only behind the interpreter
  * are merged.
  *
- *     error about a block --Valgrind's words about the address--> the block --address--> the Ruby stack that allocated it
+ *     error about a block --Valgrind's words about the address--> the block
+ *                         --address--> the Ruby stack that allocated it
  *
  * The last step is possible for blocks that exist at the end. By then another block may have
  * the address, so its size and its C function must be equal, too. */
@@ -41,9 +42,13 @@ add(struct join *join, const struct memcheck_error *error)
         return NULL;
     }
     struct memcheck_record *record = &join->records[join->count++];
-    *record = (struct memcheck_record){.kind = error->kind, .error = error, .times = error->times, .core = error->core};
-    record->function = rb_heapprof_strings_get(&join->valgrind->strings, error->function, &record->function_length);
-    record->library = rb_heapprof_strings_get(&join->valgrind->strings, error->library, &record->library_length);
+    *record = (struct memcheck_record){
+        .kind = error->kind, .error = error, .times = error->times, .core = error->core
+    };
+    record->function = rb_heapprof_strings_get(&join->valgrind->strings, error->function,
+                                               &record->function_length);
+    record->library =
+        rb_heapprof_strings_get(&join->valgrind->strings, error->library, &record->library_length);
     return record;
 }
 
@@ -98,7 +103,9 @@ frame_count(const struct memcheck_valgrind *valgrind, const struct memcheck_c_st
 {
     uint32_t count = 0;
 
-    while (count < stack->frame_count && valgrind->frames[stack->first_frame + count].role != MEMCHECK_INTERPRETER) count++;
+    while (count < stack->frame_count &&
+           valgrind->frames[stack->first_frame + count].role != MEMCHECK_INTERPRETER)
+        count++;
     return count;
 }
 
@@ -136,8 +143,10 @@ compare_all(const void *left, const void *right, void *data)
     const struct memcheck_process *process = data;
 
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
-    if (memcheck_error_p(a->kind) && a->error->what != b->error->what) return a->error->what < b->error->what ? -1 : 1;
-    int ruby = compare_ruby(process, &a->stack, &b->stack), asked = compare_ruby(process, &a->asked, &b->asked);
+    if (memcheck_error_p(a->kind) && a->error->what != b->error->what)
+        return a->error->what < b->error->what ? -1 : 1;
+    int ruby = compare_ruby(process, &a->stack, &b->stack),
+        asked = compare_ruby(process, &a->asked, &b->asked);
     if (ruby) return ruby;
     return asked ? asked : compare_c(process->valgrind, a->error, b->error);
 }
@@ -229,12 +238,14 @@ static void
 find_asked(const struct join *join, struct memcheck_record *record)
 {
     for (uint32_t i = 0; i < record->error->stack_count && record->asked.count == 0; i++) {
-        const struct memcheck_c_stack *stack = &join->valgrind->stacks[record->error->first_stack + i];
+        const struct memcheck_c_stack *stack =
+            &join->valgrind->stacks[record->error->first_stack + i];
         struct memcheck_error_block block;
         if (!memcheck_error_block_read(memcheck_valgrind_string(join->valgrind, stack->title),
                                        &block)) continue;
         const struct memcheck_record *its = known(join->process, block.address);
-        if (!its || its->bytes != block.bytes || !asked_there_p(join->valgrind, stack, its)) continue;
+        if (!its || its->bytes != block.bytes || !asked_there_p(join->valgrind, stack, its))
+            continue;
         record->asked = its->stack;
     }
 }
@@ -246,7 +257,8 @@ add_error(struct join *join, const struct memcheck_error *error)
     struct memcheck_record *record = add(join, error);
 
     if (!record) return;
-    record->stack = (struct memcheck_ruby_stack){error->first_ruby_frame, error->ruby_frame_count, true};
+    record->stack =
+        (struct memcheck_ruby_stack){ error->first_ruby_frame, error->ruby_frame_count, true };
     find_asked(join, record);
 }
 
@@ -268,7 +280,8 @@ static void
 add_loss(struct join *join, const struct memcheck_error *error)
 {
     size_t count = 0;
-    const struct memcheck_block *blocks = memcheck_block_list_get(join->list, error->number, &count);
+    const struct memcheck_block *blocks =
+        memcheck_block_list_get(join->list, error->number, &count);
 
     size_t most = join->list->count + join->valgrind->error_count; /* a forged file may name one
                                                                       block many times */

@@ -29,11 +29,13 @@ put_c_frame(struct report_json *json, const struct memcheck_process *process, ui
 
     report_json_begin(json, '{');
     report_json_member_text(json, "name", c.name);
-    report_json_member_text(json, "library", memcheck_valgrind_string(process->valgrind, frame->library));
+    report_json_member_text(json, "library",
+                            memcheck_valgrind_string(process->valgrind, frame->library));
     report_json_member_text(json, "file", c.file);
     report_json_member_integer(json, "line", c.line);
     report_json_member_bool(json, "extension", frame->role == MEMCHECK_OF_EXTENSION);
-    report_json_member_text(json, "methods", memcheck_valgrind_string(process->valgrind, frame->methods));
+    report_json_member_text(json, "methods",
+                            memcheck_valgrind_string(process->valgrind, frame->methods));
     report_json_end(json, '}');
 }
 
@@ -50,9 +52,11 @@ put_c_stacks(struct report_json *json, const struct memcheck_process *process,
     for (uint32_t i = 0; i < error->stack_count; i++) {
         const struct memcheck_c_stack *stack = &process->valgrind->stacks[error->first_stack + i];
         report_json_begin(json, '{');
-        report_json_member_text(json, "title", memcheck_valgrind_string(process->valgrind, stack->title));
+        report_json_member_text(json, "title",
+                                memcheck_valgrind_string(process->valgrind, stack->title));
         report_json_member_begin(json, "frames", '[');
-        for (uint32_t f = 0; f < stack->frame_count; f++) put_c_frame(json, process, stack->first_frame + f);
+        for (uint32_t f = 0; f < stack->frame_count; f++)
+            put_c_frame(json, process, stack->first_frame + f);
         report_json_end(json, ']');
         report_json_end(json, '}');
     }

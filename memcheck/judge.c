@@ -13,7 +13,8 @@ const char *const memcheck_verdict_reasons[MEMCHECK_VERDICTS] = {
     [MEMCHECK_SUPPRESSED] = "suppressed",
 };
 
-const char *const memcheck_verdict_keys[MEMCHECK_VERDICTS] = {"", "core", "others", "kind", "suppressed"};
+const char *const memcheck_verdict_keys[MEMCHECK_VERDICTS] = { "", "core", "others", "kind",
+                                                               "suppressed" };
 
 /* True if the library has that name, with or without what follows its first dot. */
 static bool
@@ -29,7 +30,8 @@ bool
 memcheck_loaded_p(const struct memcheck_process *process, const char *name)
 {
     if (!process->libraries || !process->libraries[0]) return true;
-    for (const char *library = process->libraries, *end; (end = strchr(library, '/')) != NULL; library = end + 1) {
+    for (const char *library = process->libraries, *end; (end = strchr(library, '/')) != NULL;
+         library = end + 1) {
         if (named_p(library, (size_t)(end - library), name)) return true;
     }
     for (size_t i = 0; i < process->record_count; i++) {
@@ -47,8 +49,10 @@ memcheck_judge(const struct memcheck_question *question, const struct memcheck_p
     if (question->only && !named_p(record->library, record->library_length,
                                    question->only)) return MEMCHECK_OTHERS;
     if (record->kind > question->most) return MEMCHECK_KIND;
-    if (record->kind == MEMCHECK_INDIRECT && question->most < MEMCHECK_REACHABLE) return MEMCHECK_KIND;
-    bool suppressed = question->suppressions && memcheck_suppression_of(question->suppressions, process, record);
+    if (record->kind == MEMCHECK_INDIRECT && question->most < MEMCHECK_REACHABLE)
+        return MEMCHECK_KIND;
+    bool suppressed =
+        question->suppressions && memcheck_suppression_of(question->suppressions, process, record);
     return suppressed ? MEMCHECK_SUPPRESSED : MEMCHECK_SHOWN;
 }
 
@@ -75,7 +79,9 @@ memcheck_suppressed_counts(const struct memcheck_question *question,
                            const struct memcheck_process *process)
 {
     const struct memcheck_suppressions *suppressions = question->suppressions;
-    size_t *counts = suppressions && suppressions->count > 0 ? calloc(suppressions->count, sizeof(*counts)) : NULL;
+    size_t *counts = suppressions && suppressions->count > 0
+                         ? calloc(suppressions->count, sizeof(*counts))
+                         : NULL;
 
     for (size_t i = 0; counts && i < process->record_count; i++) {
         const struct memcheck_record *record = &process->records[i];

@@ -58,9 +58,12 @@ memcheck_junit(FILE *out, const struct memcheck_question *question,
     bool whole = true;
 
     for (size_t i = 0; i < count; i++) failures += failed_p(question, &processes[i]);
-    fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"heapprof memcheck\" tests=\"%zu\" failures=\"%zu\">\n",
+    fprintf(out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"heapprof memcheck\" "
+            "tests=\"%zu\" failures=\"%zu\">\n",
             count, failures);
-    for (size_t i = 0; i < count; i++) whole = put_process(out, question, &processes[i], i + 1) && whole;
+    for (size_t i = 0; i < count; i++)
+        whole = put_process(out, question, &processes[i], i + 1) && whole;
     fputs("</testsuite>\n", out);
     return whole;
 }

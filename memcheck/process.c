@@ -6,12 +6,14 @@
 #include <string.h>
 
 const char *const memcheck_kind_names[MEMCHECK_KINDS] = {
-    "use_after_free", "invalid_write", "invalid_read", "double_free", "invalid_free", "mismatched_free", "fatal_signal", "undefined",
-    "other_error", "definite", "indirect", "possible", "reachable"
+    "use_after_free",  "invalid_write", "invalid_read", "double_free", "invalid_free",
+    "mismatched_free", "fatal_signal",  "undefined",    "other_error", "definite",
+    "indirect",        "possible",      "reachable"
 };
 const char *const memcheck_kind_titles[MEMCHECK_KINDS] = {
-    "use after free", "invalid write", "invalid read", "double free", "invalid free", "mismatched free", "fatal signal",
-    "undefined value", "error", "definitely lost", "indirectly lost", "possibly lost", "still reachable"
+    "use after free",  "invalid write", "invalid read",    "double free", "invalid free",
+    "mismatched free", "fatal signal",  "undefined value", "error",       "definitely lost",
+    "indirectly lost", "possibly lost", "still reachable"
 };
 
 /* The types of values that a file must have first, in this order. */
@@ -106,10 +108,13 @@ add_record(struct memcheck_process *process, const struct heapprof_samples *samp
     struct memcheck_record *record = &process->records[process->record_count++];
 
     *record = (struct memcheck_record){
-        .kind = kind_of(label(samples, "leak")), .core = strcmp(label(samples, "of"), "extension") != 0,
-        .blocks = amount(samples->values[0]), .bytes = amount(samples->values[1]),
-        .indirect_blocks = amount(samples->values[2]), .indirect_bytes = amount(samples->values[3]),
-        .stack = {.first = first_location, .count = samples->location_count},
+        .kind = kind_of(label(samples, "leak")),
+        .core = strcmp(label(samples, "of"), "extension") != 0,
+        .blocks = amount(samples->values[0]),
+        .bytes = amount(samples->values[1]),
+        .indirect_blocks = amount(samples->values[2]),
+        .indirect_bytes = amount(samples->values[3]),
+        .stack = { .first = first_location, .count = samples->location_count },
         .address = (uint64_t)number_label(samples, "address"),
     };
     set_caller(record, label(samples, "class"), label(samples, "caller"));
@@ -162,7 +167,8 @@ add_records(struct memcheck_process *process)
                                           process->model) && process->records && process->locations;
     while (room && rb_heapprof_samples_next(&samples)) {
         add_record(process, &samples, (uint32_t)end);
-        for (uint32_t i = 0; i < samples.location_count; i++) process->locations[end++] = samples.locations[i];
+        for (uint32_t i = 0; i < samples.location_count; i++)
+            process->locations[end++] = samples.locations[i];
     }
     rb_heapprof_samples_end(&samples);
     memcheck_process_sort(process);
@@ -177,7 +183,10 @@ memcheck_process_read(struct memcheck_process *process, struct heapprof_model *m
         return MEMCHECK_IS_NONE;
     }
     *process = (struct memcheck_process){
-        .model = model, .libraries = comment(model, "libraries: ", ""), .pid = comment(model, "pid: ", "?"), .program = comment(model, "program: ", "?"),
+        .model = model,
+        .libraries = comment(model, "libraries: ", ""),
+        .pid = comment(model, "pid: ", "?"),
+        .program = comment(model, "program: ", "?"),
         .decided = strcmp(comment(model, "memcheck: ", ""), "decided") == 0,
         .dropped = strtoull(comment(model, "dropped samples: ", "0"), NULL, 10),
     };
@@ -199,9 +208,8 @@ memcheck_process_free(struct memcheck_process *process)
 static struct memcheck_frame
 told_frame(const struct memcheck_valgrind *valgrind, const struct memcheck_ruby_frame *frame)
 {
-    return (struct memcheck_frame){
-        memcheck_valgrind_string(valgrind, frame->name), memcheck_valgrind_string(valgrind, frame->file), frame->line
-    };
+    return (struct memcheck_frame){ memcheck_valgrind_string(valgrind, frame->name),
+                                     memcheck_valgrind_string(valgrind, frame->file), frame->line };
 }
 
 /* Otherwise: an index in locations. */

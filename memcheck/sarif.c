@@ -44,10 +44,12 @@ place_of(const struct memcheck_process *process, const struct memcheck_record *r
         if (in_file_p(&frame)) return frame;
     }
     for (uint32_t s = 0; record->error && s < record->error->stack_count; s++) {
-        const struct memcheck_c_stack *stack = &process->valgrind->stacks[record->error->first_stack + s];
+        const struct memcheck_c_stack *stack =
+            &process->valgrind->stacks[record->error->first_stack + s];
         for (uint32_t i = 0; i < stack->frame_count; i++) {
             struct memcheck_frame frame = memcheck_c_frame_at(process, stack->first_frame + i);
-            bool extension = process->valgrind->frames[stack->first_frame + i].role == MEMCHECK_OF_EXTENSION;
+            bool extension =
+                process->valgrind->frames[stack->first_frame + i].role == MEMCHECK_OF_EXTENSION;
             if (extension && in_file_p(&frame)) return frame;
         }
     }
@@ -79,9 +81,12 @@ put_c_stack(struct report_json *json, const struct memcheck_process *process,
             const struct memcheck_c_stack *stack)
 {
     report_json_begin(json, '{');
-    if (stack->title) report_sarif_message(json, "message", memcheck_valgrind_string(process->valgrind, stack->title));
+    if (stack->title)
+        report_sarif_message(json, "message",
+                             memcheck_valgrind_string(process->valgrind, stack->title));
     report_json_member_begin(json, "frames", '[');
-    for (uint32_t i = 0; i < stack->frame_count; i++) put_frame(json, memcheck_c_frame_at(process, stack->first_frame + i));
+    for (uint32_t i = 0; i < stack->frame_count; i++)
+        put_frame(json, memcheck_c_frame_at(process, stack->first_frame + i));
     report_json_end(json, ']');
     report_json_end(json, '}');
 }
@@ -95,7 +100,8 @@ put_ruby_stack(struct report_json *json, const struct memcheck_process *process,
     report_json_begin(json, '{');
     if (title) report_sarif_message(json, "message", title);
     report_json_member_begin(json, "frames", '[');
-    for (uint32_t i = 0; i < stack->count; i++) put_frame(json, memcheck_frame_at(process, stack, i));
+    for (uint32_t i = 0; i < stack->count; i++)
+        put_frame(json, memcheck_frame_at(process, stack, i));
     report_json_end(json, ']');
     report_json_end(json, '}');
 }
@@ -106,11 +112,13 @@ put_stacks(struct report_json *json, const struct memcheck_process *process,
            const struct memcheck_record *record)
 {
     report_json_member_begin(json, "stacks", '[');
-    if (record->stack.count > 0 || !record->error) put_ruby_stack(json, process, &record->stack, NULL);
+    if (record->stack.count > 0 || !record->error)
+        put_ruby_stack(json, process, &record->stack, NULL);
     for (uint32_t i = 0; record->error && i < record->error->stack_count; i++) {
         put_c_stack(json, process, &process->valgrind->stacks[record->error->first_stack + i]);
     }
-    if (record->asked.count > 0) put_ruby_stack(json, process, &record->asked, "in Ruby, the block was asked for by");
+    if (record->asked.count > 0)
+        put_ruby_stack(json, process, &record->asked, "in Ruby, the block was asked for by");
     report_json_end(json, ']');
 }
 
@@ -125,7 +133,8 @@ put_headline(struct report_json *json, const struct memcheck_process *process,
     FILE *out = open_memstream(&text, &size);
 
     if (!out) return false;
-    memcheck_headline_put(out, process, record, memcheck_error_p(record->kind) ? ", by " : ", asked for by ");
+    memcheck_headline_put(out, process, record,
+                          memcheck_error_p(record->kind) ? ", by " : ", asked for by ");
     if (fclose(out) == 0) report_sarif_message(json, "message", text);
     free(text);
     return text != NULL;
@@ -169,7 +178,9 @@ put_results(struct report_json *json, const struct memcheck_question *question,
         enum memcheck_verdict verdict = memcheck_judge(question, process, record);
         if (verdict != MEMCHECK_SHOWN && verdict != MEMCHECK_SUPPRESSED) continue;
         const struct memcheck_suppression *suppression =
-            verdict == MEMCHECK_SUPPRESSED ? memcheck_suppression_of(question->suppressions, process, record) : NULL;
+            verdict == MEMCHECK_SUPPRESSED
+                ? memcheck_suppression_of(question->suppressions, process, record)
+                : NULL;
         whole = put_result(json, process, record, invocation, suppression) && whole;
     }
     return whole;
@@ -183,7 +194,8 @@ put_tool(struct report_json *json)
     struct report_sarif_rule rules[MEMCHECK_KINDS];
 
     for (int kind = 0; kind < MEMCHECK_KINDS; kind++) {
-        rules[kind] = (struct report_sarif_rule){memcheck_kind_names[kind], memcheck_kind_titles[kind]};
+        rules[kind] =
+            (struct report_sarif_rule){ memcheck_kind_names[kind], memcheck_kind_titles[kind] };
     }
     report_sarif_tool(json, "heapprof memcheck", rules, MEMCHECK_KINDS);
 }
@@ -212,7 +224,8 @@ put_invocation(struct report_json *json, const struct memcheck_question *questio
     report_json_member_text(json, "commandLine", process->program);
     if (pid > 0) report_json_member_integer(json, "processId", pid);
     if (!process->decided) put_notification(json, memcheck_undecided(process));
-    else if (process->dropped > 0) put_notification(json, "nothing is known of some blocks, which may be leaks, too");
+    else if (process->dropped > 0)
+        put_notification(json, "nothing is known of some blocks, which may be leaks, too");
     report_json_member_begin(json, "properties", '{');
     memcheck_not_shown_put(json, &tally);
     report_json_end(json, '}');
@@ -233,7 +246,8 @@ memcheck_sarif(FILE *out, const struct memcheck_question *question,
     for (size_t i = 0; i < count; i++) put_invocation(&json, question, &processes[i]);
     report_json_end(&json, ']');
     report_json_member_begin(&json, "results", '[');
-    for (size_t i = 0; i < count; i++) whole = put_results(&json, question, &processes[i], i) && whole;
+    for (size_t i = 0; i < count; i++)
+        whole = put_results(&json, question, &processes[i], i) && whole;
     report_json_end(&json, ']');
     report_json_end(&json, '}');
     fputs(REPORT_SARIF_END, out);

@@ -28,7 +28,8 @@ add_line(struct memcheck_suppressions *suppressions, char *line, unsigned number
     for (int i = 0; i < 3; i++) words[i] = strtok_r(i ? NULL : line, SPACES, &rest);
     if (!words[0]) return NULL;
     if (!words[1] || strtok_r(NULL, SPACES, &rest)) return "expected LIBRARY FUNCTION [FRAME]";
-    if (!HEAPPROF_ARRAY_GROW(suppressions->all, suppressions->capacity, suppressions->count + 1)) return "no memory";
+    if (!HEAPPROF_ARRAY_GROW(suppressions->all, suppressions->capacity, suppressions->count + 1))
+        return "no memory";
     one.library = strdup(words[0]);
     one.function = strdup(words[1]);
     one.frame = words[2] ? strdup(words[2]) : NULL;
@@ -74,7 +75,8 @@ read_file(struct memcheck_suppressions *suppressions, const char *path,
         snprintf(error, MEMCHECK_SUPPRESSIONS_ERROR_MAX, "%s", strerror(errno));
         return false;
     }
-    const char *wrong = add_file(suppressions, path) ? read_lines(suppressions, file, &number) : "no memory";
+    const char *wrong =
+        add_file(suppressions, path) ? read_lines(suppressions, file, &number) : "no memory";
     fclose(file);
     if (wrong) snprintf(error, MEMCHECK_SUPPRESSIONS_ERROR_MAX, "line %u: %s", number, wrong);
     return !wrong;
@@ -92,7 +94,8 @@ of_version_p(const char *name, const char *version)
 
     if (behind) name = behind + 1;
     length = strlen(name);
-    if (strncmp(name, ruby, strlen(ruby)) != 0 || length < strlen(ruby) + strlen(suffix)) return false;
+    if (strncmp(name, ruby, strlen(ruby)) != 0 || length < strlen(ruby) + strlen(suffix))
+        return false;
     if (strcmp(name + length - strlen(suffix), suffix) != 0) return false;
     name += strlen(ruby);
     length -= strlen(ruby) + strlen(suffix);
@@ -126,8 +129,8 @@ read_directory(struct memcheck_suppressions *suppressions, const char *path, con
 
     if (!read) snprintf(error, MEMCHECK_SUPPRESSIONS_ERROR_MAX, "%s", strerror(errno));
     for (int i = 0; i < count; i++) {
-        if (read && of_version_p(entries[i]->d_name,
-                                 version)) read = read_named(suppressions, path, entries[i]->d_name, error);
+        if (read && of_version_p(entries[i]->d_name, version))
+            read = read_named(suppressions, path, entries[i]->d_name, error);
         free(entries[i]);
     }
     if (count >= 0) free(entries);
@@ -142,7 +145,8 @@ memcheck_suppressions_read(struct memcheck_suppressions *suppressions, const cha
     struct stat status;
 
     *suppressions = (struct memcheck_suppressions){0};
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) return read_directory(suppressions, path, version, error);
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        return read_directory(suppressions, path, version, error);
     return read_file(suppressions, path, error);
 }
 

@@ -37,7 +37,8 @@ put_frames(FILE *out, const struct memcheck_process *process,
         report_put(out, frame.name, 0, false);
         fputs(frame.file[0] ? "'\n" : "\n", out);
     }
-    if (stack->count > FRAMES_MOST) fprintf(out, "        ... %" PRIu32 " more\n", stack->count - FRAMES_MOST);
+    if (stack->count > FRAMES_MOST)
+        fprintf(out, "        ... %" PRIu32 " more\n", stack->count - FRAMES_MOST);
 }
 
 /* Names may have any length. */
@@ -46,7 +47,8 @@ put_part(FILE *out, const char *text, size_t length)
 {
     char part[256];
 
-    snprintf(part, sizeof(part), "%.*s", length < sizeof(part) ? (int)length : (int)sizeof(part) - 1, text);
+    snprintf(part, sizeof(part), "%.*s",
+             length < sizeof(part) ? (int)length : (int)sizeof(part) - 1, text);
     report_put(out, part, 0, false);
 }
 
@@ -90,7 +92,8 @@ put_c_frame(FILE *out, const struct memcheck_process *process, uint32_t number)
 {
     const struct memcheck_c_frame *frame = &process->valgrind->frames[number];
     struct memcheck_frame c = memcheck_c_frame_at(process, number);
-    const char *library = memcheck_valgrind_string(process->valgrind, frame->library), *slash = strrchr(c.file, '/');
+    const char *library = memcheck_valgrind_string(process->valgrind, frame->library),
+               *slash = strrchr(c.file, '/');
 
     fputs(frame->role == MEMCHECK_OF_EXTENSION ? "      * " : "        ", out);
     report_put(out, c.name, 0, false);
@@ -134,7 +137,10 @@ put_c_stacks(FILE *out, const struct memcheck_process *process, const struct mem
     for (uint32_t i = 0; i < error->stack_count; i++) {
         const struct memcheck_c_stack *stack = &process->valgrind->stacks[error->first_stack + i];
         fputs("      ", out);
-        report_put(out, stack->title ? memcheck_valgrind_string(process->valgrind, stack->title) : "in C (*: an extension)", 0, false);
+        report_put(out,
+                   stack->title ? memcheck_valgrind_string(process->valgrind, stack->title)
+                                : "in C (*: an extension)",
+                   0, false);
         fputs(stack->frame_count > 0 ? ":\n" : "\n", out);
         put_c_stack(out, process, stack);
     }
@@ -155,9 +161,14 @@ put_record(FILE *out, const struct memcheck_process *process, const struct memch
 const char *
 memcheck_undecided(const struct memcheck_process *process)
 {
-    if (!process->valgrind) return "not decided: too many blocks to record each; give more memory by RUBY_HEAPPROF=memory=";
-    if (!process->model) return "not decided: this is no ruby with the heap profiler, or it ended by exit!, exec or a signal";
-    return "not decided: no search by Valgrind: this ruby was built without its headers (Debian package valgrind)";
+    if (!process->valgrind)
+        return "not decided: too many blocks to record each; give more memory by "
+               "RUBY_HEAPPROF=memory=";
+    if (!process->model)
+        return "not decided: this is no ruby with the heap profiler, or it ended by exit!, exec or "
+               "a signal";
+    return "not decided: no search by Valgrind: this ruby was built without its headers (Debian "
+           "package valgrind)";
 }
 
 static void

@@ -55,7 +55,8 @@ read_other(struct heapprof_allocator *allocator)
 {
     size_t allocated, resident;
 
-    if (!read_jemalloc(&allocated, &resident) && !read_tcmalloc(&allocated, &resident)) return false;
+    if (!read_jemalloc(&allocated, &resident) && !read_tcmalloc(&allocated, &resident))
+        return false;
     allocator->blocks = allocated;
     allocator->free_blocks = resident > allocated ? resident - allocated : 0;
     return true;

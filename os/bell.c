@@ -58,7 +58,8 @@ rb_heapprof_bell_now(void)
 void
 rb_heapprof_bell_wait(int64_t until_ns)
 {
-    struct timespec until = { .tv_sec = (time_t)(until_ns / SECOND_NS), .tv_nsec = until_ns % SECOND_NS };
+    struct timespec until = { .tv_sec = (time_t)(until_ns / SECOND_NS),
+                              .tv_nsec = until_ns % SECOND_NS };
 
     while (WAIT(&bell, &until) != 0 && errno == EINTR);
 }
@@ -119,7 +120,8 @@ rb_heapprof_bell_has_signal_p(unsigned which)
 void
 rb_heapprof_bell_give_signal(unsigned which)
 {
-    if (rb_heapprof_bell_has_signal_p(which)) sigaction(taken[which].number, &taken[which].before, NULL);
+    if (rb_heapprof_bell_has_signal_p(which))
+        sigaction(taken[which].number, &taken[which].before, NULL);
     __atomic_store_n(&taken[which].number, 0, __ATOMIC_RELAXED);
 }
 

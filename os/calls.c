@@ -22,8 +22,28 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-enum { READ, WRITE, WRITEV, RECV, RECVFROM, RECVMSG, SEND, SENDTO, SENDMSG, CONNECT, SELECT, POLL, PPOLL,
-       MALLOC, CALLOC, REALLOC, FREE, COUNTED, USABLE_SIZE = COUNTED, TABLE_END };
+enum {
+    READ,
+    WRITE,
+    WRITEV,
+    RECV,
+    RECVFROM,
+    RECVMSG,
+    SEND,
+    SENDTO,
+    SENDMSG,
+    CONNECT,
+    SELECT,
+    POLL,
+    PPOLL,
+    MALLOC,
+    CALLOC,
+    REALLOC,
+    FREE,
+    COUNTED,
+    USABLE_SIZE = COUNTED,
+    TABLE_END
+};
 
 static struct heapprof_interposed interposed[TABLE_END + 1];
 
@@ -85,34 +105,41 @@ count_memory(int index, size_t requested, size_t actual)
 #define MOVES_BYTES(...) TIMED(ssize_t, result, __VA_ARGS__)
 #define WAITS(...) TIMED(int, 0, __VA_ARGS__)
 
-MOVES_BYTES(READ, ours_read, (int fd, void *data, size_t size), (int, void *, size_t), fd, data, size)
-MOVES_BYTES(WRITE, ours_write, (int fd, const void *data, size_t size), (int, const void *, size_t), fd, data, size)
-MOVES_BYTES(WRITEV, ours_writev, (int fd, const struct iovec *parts, int count), (int, const struct iovec *, int),
-            fd, parts, count)
-MOVES_BYTES(RECV, ours_recv, (int fd, void *data, size_t size, int flags), (int, void *, size_t, int),
-            fd, data, size, flags)
+MOVES_BYTES(READ, ours_read, (int fd, void *data, size_t size), (int, void *, size_t), fd, data,
+            size)
+MOVES_BYTES(WRITE, ours_write, (int fd, const void *data, size_t size), (int, const void *, size_t),
+            fd, data, size)
+MOVES_BYTES(WRITEV, ours_writev, (int fd, const struct iovec *parts, int count),
+            (int, const struct iovec *, int), fd, parts, count)
+MOVES_BYTES(RECV, ours_recv, (int fd, void *data, size_t size, int flags),
+            (int, void *, size_t, int), fd, data, size, flags)
 MOVES_BYTES(RECVFROM, ours_recvfrom,
             (int fd, void *data, size_t size, int flags, struct sockaddr *from, socklen_t *length),
-            (int, void *, size_t, int, struct sockaddr *, socklen_t *), fd, data, size, flags, from, length)
-MOVES_BYTES(RECVMSG, ours_recvmsg, (int fd, struct msghdr *message, int flags), (int, struct msghdr *, int),
-            fd, message, flags)
-MOVES_BYTES(SEND, ours_send, (int fd, const void *data, size_t size, int flags), (int, const void *, size_t, int),
-            fd, data, size, flags)
+            (int, void *, size_t, int, struct sockaddr *, socklen_t *), fd, data, size, flags, from,
+            length)
+MOVES_BYTES(RECVMSG, ours_recvmsg, (int fd, struct msghdr *message, int flags),
+            (int, struct msghdr *, int), fd, message, flags)
+MOVES_BYTES(SEND, ours_send, (int fd, const void *data, size_t size, int flags),
+            (int, const void *, size_t, int), fd, data, size, flags)
 MOVES_BYTES(SENDTO, ours_sendto,
-            (int fd, const void *data, size_t size, int flags, const struct sockaddr *to, socklen_t length),
-            (int, const void *, size_t, int, const struct sockaddr *, socklen_t), fd, data, size, flags, to, length)
+            (int fd, const void *data, size_t size, int flags, const struct sockaddr *to,
+             socklen_t length),
+            (int, const void *, size_t, int, const struct sockaddr *, socklen_t), fd, data, size,
+            flags, to, length)
 MOVES_BYTES(SENDMSG, ours_sendmsg, (int fd, const struct msghdr *message, int flags),
             (int, const struct msghdr *, int), fd, message, flags)
 
 WAITS(CONNECT, ours_connect, (int fd, const struct sockaddr *to, socklen_t length),
       (int, const struct sockaddr *, socklen_t), fd, to, length)
-WAITS(SELECT, ours_select, (int count, fd_set *read, fd_set *write, fd_set *except, struct timeval *timeout),
+WAITS(SELECT, ours_select,
+      (int count, fd_set *read, fd_set *write, fd_set *except, struct timeval *timeout),
       (int, fd_set *, fd_set *, fd_set *, struct timeval *), count, read, write, except, timeout)
-WAITS(POLL, ours_poll, (struct pollfd *fds, nfds_t count, int timeout), (struct pollfd *, nfds_t, int),
-      fds, count, timeout)
+WAITS(POLL, ours_poll, (struct pollfd * fds, nfds_t count, int timeout),
+      (struct pollfd *, nfds_t, int), fds, count, timeout)
 WAITS(PPOLL, ours_ppoll,
-      (struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask),
-      (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *), fds, count, timeout, mask)
+      (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask),
+      (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *), fds, count, timeout,
+      mask)
 
 static void *
 ours_malloc(size_t size)

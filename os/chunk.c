@@ -15,7 +15,8 @@ in_list_p(uintptr_t chunk, heapprof_word_at *word_at, void *data)
     uintptr_t next, before, back, forth;
 
     return word_at(chunk + 2 * word, &next, data) && word_at(chunk + 3 * word, &before, data) &&
-           word_at(next + 3 * word, &back, data) && back == chunk && word_at(before + 2 * word, &forth, data) && forth == chunk;
+           word_at(next + 3 * word, &back, data) && back == chunk &&
+           word_at(before + 2 * word, &forth, data) && forth == chunk;
 }
 
 /* Returns whether a free chunk of glibc begins there, and not a block. glibc's data has the
@@ -27,16 +28,18 @@ free_chunk_p(uintptr_t chunk, heapprof_word_at *word_at, void *data)
 
     if (!word_at(chunk + sizeof(size), &size, data)) return false;
     size &= ~(uintptr_t)FLAGS;
-    return size >= 2 * HEAPPROF_CHUNK_HEADER_BYTES && size % HEAPPROF_CHUNK_HEADER_BYTES == 0 && !(size >> 40) &&
-           word_at(chunk + size, &again, data) && again == size &&
-           word_at(chunk + size + sizeof(next), &next, data) && !(next & NEXT_TO_ONE_IN_USE) && in_list_p(chunk, word_at, data);
+    return size >= 2 * HEAPPROF_CHUNK_HEADER_BYTES && size % HEAPPROF_CHUNK_HEADER_BYTES == 0 &&
+           !(size >> 40) && word_at(chunk + size, &again, data) && again == size &&
+           word_at(chunk + size + sizeof(next), &next, data) && !(next & NEXT_TO_ONE_IN_USE) &&
+           in_list_p(chunk, word_at, data);
 }
 
 /* The last chunk of a heap has such a size, and so does the mark of the heap's end. */
 static bool
 size_in_heap_p(uintptr_t size)
 {
-    return !(size & MAPPED) && (size & ~(uintptr_t)FLAGS) % HEAPPROF_CHUNK_HEADER_BYTES == 0 && !(size >> 40);
+    return !(size & MAPPED) && (size & ~(uintptr_t)FLAGS) % HEAPPROF_CHUNK_HEADER_BYTES == 0 &&
+           !(size >> 40);
 }
 
 /* Returns whether a chunk that says it is a mapping of its own can be one. Such a mapping is
@@ -47,11 +50,13 @@ mapping_p(uintptr_t chunk, size_t bytes, heapprof_word_at *word_at, void *data)
 {
     uintptr_t before;
 
-    return word_at(chunk, &before, data) && (chunk - before) % PAGE_BYTES == 0 && (before + bytes) % PAGE_BYTES == 0;
+    return word_at(chunk, &before, data) && (chunk - before) % PAGE_BYTES == 0 &&
+           (before + bytes) % PAGE_BYTES == 0;
 }
 
 size_t
-rb_heapprof_chunk_bytes_in_heap(uintptr_t block, uintptr_t heap_end, heapprof_word_at *word_at, void *data)
+rb_heapprof_chunk_bytes_in_heap(uintptr_t block, uintptr_t heap_end, heapprof_word_at *word_at,
+                                void *data)
 {
     uintptr_t size, next;
     size_t bytes = rb_heapprof_chunk_bytes(block, word_at, data);
@@ -71,7 +76,9 @@ rb_heapprof_chunk_bytes(uintptr_t block, heapprof_word_at *word_at, void *data)
     if (free_chunk_p(block, word_at, data)) return 0;
     size_t bytes = size & ~(uintptr_t)FLAGS;
     if (bytes < 2 * header_bytes || bytes % header_bytes || bytes >> 40) return 0;
-    if (size & MAPPED) return mapping_p(block - header_bytes, bytes, word_at, data) ? bytes - header_bytes : 0;
-    if (!word_at(block - sizeof(size) + bytes, &next, data) || !(next & NEXT_TO_ONE_IN_USE)) return 0;
+    if (size & MAPPED)
+        return mapping_p(block - header_bytes, bytes, word_at, data) ? bytes - header_bytes : 0;
+    if (!word_at(block - sizeof(size) + bytes, &next, data) || !(next & NEXT_TO_ONE_IN_USE))
+        return 0;
     return bytes - sizeof(size);
 }

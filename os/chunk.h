@@ -20,6 +20,7 @@ typedef bool heapprof_word_at(uintptr_t address, uintptr_t *word, void *data);
 size_t rb_heapprof_chunk_bytes(uintptr_t block, heapprof_word_at *word_at, void *data);
 
 /* The same for a block in a heap that ends at heap_end. The block has no mapping of its own. */
-size_t rb_heapprof_chunk_bytes_in_heap(uintptr_t block, uintptr_t heap_end, heapprof_word_at *word_at, void *data);
+size_t rb_heapprof_chunk_bytes_in_heap(uintptr_t block, uintptr_t heap_end,
+                                       heapprof_word_at *word_at, void *data);
 
 #endif

@@ -195,13 +195,16 @@ read_sections(struct heapprof_elf *elf, const elf_header *header)
 
     if (header->e_shnum == 0) return true;
     if (header->e_shentsize != sizeof(symbols)) return false;
-    if (!each_entry(elf, header->e_shoff, header->e_shnum, sizeof(symbols), choose_section, &symbols)) {
+    if (!each_entry(elf, header->e_shoff, header->e_shnum, sizeof(symbols), choose_section,
+                    &symbols)) {
         return false;
     }
     if (symbols.sh_type == SHT_NULL) return true;
-    if (symbols.sh_entsize != sizeof(elf_symbol) || symbols.sh_link >= header->e_shnum) return false;
+    if (symbols.sh_entsize != sizeof(elf_symbol) || symbols.sh_link >= header->e_shnum)
+        return false;
     if (!within_p(elf, symbols.sh_offset, symbols.sh_size)) return false;
-    if (!read_at(elf, header->e_shoff + symbols.sh_link * sizeof(names), &names, sizeof(names))) return false;
+    if (!read_at(elf, header->e_shoff + symbols.sh_link * sizeof(names), &names, sizeof(names)))
+        return false;
     if (names.sh_type != SHT_STRTAB || !within_p(elf, names.sh_offset, names.sh_size)) return false;
 
     elf->symbols = symbols.sh_offset;
@@ -262,7 +265,8 @@ each_i(const char *entry, void *data)
     elf_symbol symbol;
 
     memcpy(&symbol, entry, sizeof(symbol));
-    if (!wanted_p(each, ELF_TYPE_OF_SYMBOL(symbol.st_info)) || symbol.st_shndx == SHN_UNDEF) return true;
+    if (!wanted_p(each, ELF_TYPE_OF_SYMBOL(symbol.st_info)) || symbol.st_shndx == SHN_UNDEF)
+        return true;
     struct heapprof_elf_function function = {
         .start = symbol.st_value, .size_bytes = symbol.st_size, .name = symbol.st_name
     };

@@ -46,7 +46,8 @@ void rb_heapprof_elf_close(struct heapprof_elf *elf);
 /* Calls `function` with each function of the file, or each variable, in the file's order, until
  * `function` returns false. Ends early if the file does. */
 void rb_heapprof_elf_each(struct heapprof_elf *elf,
-                          bool (*function)(const struct heapprof_elf_function *, void *data), void *data);
+                          bool (*function)(const struct heapprof_elf_function *, void *data),
+                          void *data);
 
 /* Writes a function's name as it is in the file, cut to size bytes (more than 0). Returns
  * false, with "", if the file does not have it. */

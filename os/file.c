@@ -50,7 +50,8 @@ static bool
 safe_p(int directory)
 {
     struct stat there;
-    return fstat(directory, &there) == 0 && ours_p(&there) && !(there.st_mode & (S_IWGRP | S_IWOTH));
+    return fstat(directory, &there) == 0 && ours_p(&there) &&
+           !(there.st_mode & (S_IWGRP | S_IWOTH));
 }
 
 static int
@@ -125,7 +126,8 @@ go(struct path_walk *walk, struct heapprof_file *file)
         ssize_t length = readlinkat(walk->directory, file->name, text, sizeof(text) - 1);
         if (length >= 0) {
             text[length] = '\0';
-            file->follow = !*rest && safe_p(walk->directory) && magic_p(walk->directory, file->name);
+            file->follow =
+                !*rest && safe_p(walk->directory) && magic_p(walk->directory, file->name);
             if (file->follow) return 0;
             error = follow(walk, text, rest);
         }
@@ -319,7 +321,8 @@ rb_heapprof_file_end(struct heapprof_file *file, int error)
 {
     if (file->fd >= 0 && close(file->fd) != 0 && error == 0) error = errno;
     if (file->temporary[0]) {
-        if (error == 0 && renameat(file->directory, file->temporary, file->directory, file->name) != 0) {
+        if (error == 0 &&
+            renameat(file->directory, file->temporary, file->directory, file->name) != 0) {
             error = errno;
         }
         if (error != 0) unlinkat(file->directory, file->temporary, 0);
@@ -350,7 +353,8 @@ close_some(void)
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-    for (rlim_t i = 1; i <= DESCRIPTORS && i <= limit.rlim_cur; i++) close((int)(limit.rlim_cur - i));
+    for (rlim_t i = 1; i <= DESCRIPTORS && i <= limit.rlim_cur; i++)
+        close((int)(limit.rlim_cur - i));
 }
 
 /* Makes a copy of this thread alone. fork() would run handlers of other code, and its child

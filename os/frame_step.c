@@ -92,7 +92,8 @@ read_record(const uint8_t *record)
 
     memcpy(&bytes, record, sizeof(bytes));
     if (bytes >= 0xfffffff0) return (struct cfi_reader){ .failed = true };
-    return (struct cfi_reader){ .at = record + sizeof(bytes), .end = record + sizeof(bytes) + bytes };
+    return (struct cfi_reader){ .at = record + sizeof(bytes),
+                                 .end = record + sizeof(bytes) + bytes };
 }
 
 /* ---- a row ---- */
@@ -130,7 +131,8 @@ static void
 set_saved(struct cfi_table *table, uint64_t of_register, int64_t bytes)
 {
     if (of_register == RBP) table->row.rbp_bytes = bytes;
-    if (of_register == RETURN_ADDRESS && bytes != -(int64_t)sizeof(uintptr_t)) table->unknown = true;
+    if (of_register == RETURN_ADDRESS && bytes != -(int64_t)sizeof(uintptr_t))
+        table->unknown = true;
 }
 
 static void
@@ -164,10 +166,29 @@ bring_back_row(struct cfi_table *table)
 /* ---- instructions ---- */
 
 enum {
-    ADVANCE = 0x40, OFFSET = 0x80, RESTORE = 0xc0, /* with an operand in the lower six bits */
-    NOP = 0, ADVANCE_1 = 2, ADVANCE_2, ADVANCE_4, OFFSET_EXTENDED, RESTORE_EXTENDED, UNDEFINED, SAME_VALUE, REGISTER,
-    REMEMBER_STATE, RESTORE_STATE, DEF_CFA, DEF_CFA_REGISTER, DEF_CFA_OFFSET, EXPRESSION = 0x10, OFFSET_EXTENDED_SF, DEF_CFA_SF,
-    DEF_CFA_OFFSET_SF, VAL_EXPRESSION = 0x16, GNU_ARGS_SIZE = 0x2e
+    ADVANCE = 0x40,
+    OFFSET = 0x80,
+    RESTORE = 0xc0, /* with an operand in the lower six bits */
+    NOP = 0,
+    ADVANCE_1 = 2,
+    ADVANCE_2,
+    ADVANCE_4,
+    OFFSET_EXTENDED,
+    RESTORE_EXTENDED,
+    UNDEFINED,
+    SAME_VALUE,
+    REGISTER,
+    REMEMBER_STATE,
+    RESTORE_STATE,
+    DEF_CFA,
+    DEF_CFA_REGISTER,
+    DEF_CFA_OFFSET,
+    EXPRESSION = 0x10,
+    OFFSET_EXTENDED_SF,
+    DEF_CFA_SF,
+    DEF_CFA_OFFSET_SF,
+    VAL_EXPRESSION = 0x16,
+    GNU_ARGS_SIZE = 0x2e
 };
 
 static void
@@ -260,8 +281,9 @@ read_other(struct cfi_table *table, struct cfi_reader *reader, unsigned instruct
 static bool
 of_register_p(unsigned instruction)
 {
-    return (instruction >= OFFSET_EXTENDED && instruction <= REGISTER) || instruction == OFFSET_EXTENDED_SF ||
-           instruction == EXPRESSION || instruction == VAL_EXPRESSION;
+    return (instruction >= OFFSET_EXTENDED && instruction <= REGISTER) ||
+           instruction == OFFSET_EXTENDED_SF || instruction == EXPRESSION ||
+           instruction == VAL_EXPRESSION;
 }
 
 static void
@@ -347,7 +369,8 @@ read_cie(struct cfi_table *table, const uint8_t *record)
     table->address_unit = read_unsigned(&reader);
     table->bytes_unit = (int64_t)read_signed(&reader);
     uint64_t return_address = version == 1 ? read_bytes(&reader, 1) : read_unsigned(&reader);
-    if (reader.failed || id != 0 || (version != 1 && version != 3) || return_address != RETURN_ADDRESS) {
+    if (reader.failed || id != 0 || (version != 1 && version != 3) ||
+        return_address != RETURN_ADDRESS) {
         table->unknown = true;
         return;
     }
@@ -385,7 +408,8 @@ step_of_row(const struct cfi_row *row)
 
     if (row->no_caller) step.kind = HEAPPROF_STEP_LAST;
     if (row->no_caller || (row->end_register != RSP && row->end_register != RBP)) return step;
-    if (row->rbp_bytes > 0 || row->rbp_bytes % word != 0 || row->rbp_bytes / word < -INT16_MAX) return step;
+    if (row->rbp_bytes > 0 || row->rbp_bytes % word != 0 || row->rbp_bytes / word < -INT16_MAX)
+        return step;
     if (row->end_bytes < -INT32_MAX || row->end_bytes > INT32_MAX) return step;
     step.kind = row->end_register == RBP ? HEAPPROF_STEP_BY_RBP : HEAPPROF_STEP_BY_PLACE;
     step.bytes = (int32_t)row->end_bytes;
@@ -399,7 +423,8 @@ rb_heapprof_frame_step_read(const void *record, uintptr_t function, uintptr_t ad
     struct cfi_table table = { .address = function, .pointer_bytes = sizeof(uintptr_t) };
 
     read_fde(&table, record, address);
-    return table.unknown ? (struct heapprof_frame_step){ .kind = HEAPPROF_STEP_UNKNOWN } : step_of_row(&table.row);
+    return table.unknown ? (struct heapprof_frame_step){ .kind = HEAPPROF_STEP_UNKNOWN }
+                         : step_of_row(&table.row);
 }
 
 #else

@@ -36,18 +36,23 @@ struct heapprof_c_frame {
 /* Reads what a record of .eh_frame says of a return address in a function that begins at
  * `function`. The record (an FDE) is as long as it says, and its CIE is where it says. Returns
  * UNKNOWN on machines that are not x86-64, too. */
-struct heapprof_frame_step rb_heapprof_frame_step_read(const void *record, uintptr_t function, uintptr_t address);
+struct heapprof_frame_step
+rb_heapprof_frame_step_read(const void *record, uintptr_t function, uintptr_t address);
 
 /* Steps to the caller's frame. Returns false, with the frame as it was, if there is no caller,
  * if the step is not known, or if the new frame would not lie further out and below limit. */
 static inline bool
-rb_heapprof_frame_step_take(const struct heapprof_frame_step *step, struct heapprof_c_frame *frame, uintptr_t limit)
+rb_heapprof_frame_step_take(const struct heapprof_frame_step *step, struct heapprof_c_frame *frame,
+                            uintptr_t limit)
 {
     const uintptr_t word = sizeof(uintptr_t), behind = (uintptr_t)(frame->place + 1);
-    uintptr_t end = (step->kind == HEAPPROF_STEP_BY_RBP ? frame->rbp : behind) + (uintptr_t)(intptr_t)step->bytes;
+    uintptr_t end = (step->kind == HEAPPROF_STEP_BY_RBP ? frame->rbp : behind) +
+                    (uintptr_t)(intptr_t)step->bytes;
 
     if (step->kind < HEAPPROF_STEP_BY_PLACE) return false;
-    if (end % word != 0 || end <= behind || end > limit || (uintptr_t)step->saved * word > end - behind) return false;
+    if (end % word != 0 || end <= behind || end > limit ||
+        (uintptr_t)step->saved * word > end - behind)
+        return false;
     if (step->saved > 0) frame->rbp = *((const uintptr_t *)end - step->saved);
     frame->place = (const uintptr_t *)end - 1;
     return true;

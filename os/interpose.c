@@ -54,7 +54,12 @@ rb_heapprof_interpose_library(size_t number, uintptr_t *start, size_t *size)
     return false;
 }
 
-bool rb_heapprof_interpose_on_p(const struct heapprof_interposed *table) { (void)table; return false; }
+bool
+rb_heapprof_interpose_on_p(const struct heapprof_interposed *table)
+{
+    (void)table;
+    return false;
+}
 void rb_heapprof_interpose_start(struct heapprof_interposed *table) { (void)table; }
 void rb_heapprof_interpose_stop(void) {}
 
@@ -74,7 +79,8 @@ typedef void *dlsym_function(void *handle, const char *name);
 static dlsym_function *real_dlsym;
 
 /* Looks for new objects, then does what dlsym does. It leaves no frame behind. */
-__attribute__((visibility("hidden"))) void *rb_heapprof_interpose_dlsym(void *handle, const char *name);
+__attribute__((visibility("hidden"))) void *
+rb_heapprof_interpose_dlsym(void *handle, const char *name);
 
 /* The replacement of dlsym calls this function. Returns where to jump. */
 __attribute__((visibility("hidden"), used)) dlsym_function *rb_heapprof_interpose_look(void);
@@ -327,13 +333,15 @@ const char *
 rb_heapprof_interpose_refusal(struct heapprof_interposed *table)
 {
     if (!table->real) resolve(table);
-    if (!resolved_p(table)) return "needs malloc, its like and malloc_usable_size from shared libraries";
+    if (!resolved_p(table))
+        return "needs malloc, its like and malloc_usable_size from shared libraries";
     if (same_object_p((void *)in_malloc, table)) {
         return "needs an allocator in a shared library, not one linked into ruby";
     }
     bool writable = false;
     dl_iterate_phdr(writable_i, &writable);
-    if (!writable) return "needs the dynamic linker's tables to be writable, which this system forbids";
+    if (!writable)
+        return "needs the dynamic linker's tables to be writable, which this system forbids";
     return NULL;
 }
 

@@ -96,8 +96,9 @@ bool
 rb_heapprof_loaded_open(struct heapprof_loaded *object)
 {
     if (!object->writable) {
-        object->writable = mprotect((void *)object->relro_begin, object->relro_end - object->relro_begin,
-                                    PROT_READ | PROT_WRITE) == 0;
+        object->writable =
+            mprotect((void *)object->relro_begin, object->relro_end - object->relro_begin,
+                     PROT_READ | PROT_WRITE) == 0;
     }
     return object->writable;
 }
@@ -157,13 +158,15 @@ slot_fill(struct heapprof_loaded *object, const ElfW(Rela) *relocation, bool our
 }
 
 void
-rb_heapprof_loaded_fill(struct heapprof_loaded *object, bool ours_wanted, heapprof_replaced_p *replaced_p)
+rb_heapprof_loaded_fill(struct heapprof_loaded *object, bool ours_wanted,
+                        heapprof_replaced_p *replaced_p)
 {
     for (int table = 0; table < 2; table++) {
         const ElfW(Rela) *relocation = object->relocations[table];
         const ElfW(Rela) *end = relocation + object->relocation_bytes[table] / sizeof(*relocation);
         for (; relocation < end; relocation++) {
-            if (relocation_of_function_p(relocation)) slot_fill(object, relocation, ours_wanted, replaced_p);
+            if (relocation_of_function_p(relocation))
+                slot_fill(object, relocation, ours_wanted, replaced_p);
         }
     }
     rb_heapprof_loaded_close(object);

@@ -30,7 +30,8 @@ bool rb_heapprof_loaded_read(struct heapprof_loaded *object, const struct dl_phd
 
 /* Returns whether the address is in a segment of the object with these rights (PF_R, PF_W,
  * PF_X). */
-bool rb_heapprof_loaded_holds_p(const struct dl_phdr_info *info, uintptr_t address, unsigned int rights);
+bool
+rb_heapprof_loaded_holds_p(const struct dl_phdr_info *info, uintptr_t address, unsigned int rights);
 
 /* open makes writable the range that the dynamic linker made read-only. Returns false if the
  * system forbids it. close undoes it. */

@@ -100,7 +100,8 @@ rb_heapprof_redirect(struct heapprof_redirect *redirect, heapprof_code *from, he
     unsigned char *place = behind_landing((unsigned char *)(uintptr_t)from);
 
     if (JUMP_BYTES == 0) return "this machine's code is not known here";
-    if (!encode_jump(jump, place, (unsigned char *)(uintptr_t)to)) return "the two functions are too far apart";
+    if (!encode_jump(jump, place, (unsigned char *)(uintptr_t)to))
+        return "the two functions are too far apart";
     memcpy(redirect->was, place, JUMP_BYTES);
     if (!write_code(place, jump)) return "the system lets no process change its own code";
     redirect->place = place;

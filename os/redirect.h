@@ -18,7 +18,8 @@ struct heapprof_redirect {
 
 /* Redirects calls of `from` to `to`. Returns NULL if it can. If not, nothing changes, and it
  * returns one line that says why. */
-const char *rb_heapprof_redirect(struct heapprof_redirect *redirect, heapprof_code *from, heapprof_code *to);
+const char *
+rb_heapprof_redirect(struct heapprof_redirect *redirect, heapprof_code *from, heapprof_code *to);
 
 /* Makes the function itself again. */
 void rb_heapprof_redirect_undo(struct heapprof_redirect *redirect);

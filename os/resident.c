@@ -20,8 +20,10 @@ resident_pages(uintptr_t address, size_t pages, size_t page_bytes)
 
     if (mincore((void *)address, pages * page_bytes, in_memory) != 0) {
         size_t half = pages / 2; /* a part of the range is not mapped */
-        return half == 0 ? 0 : resident_pages(address, half, page_bytes) +
-                               resident_pages(address + half * page_bytes, pages - half, page_bytes);
+        return half == 0
+                   ? 0
+                   : resident_pages(address, half, page_bytes) +
+                         resident_pages(address + half * page_bytes, pages - half, page_bytes);
     }
     for (size_t i = 0; i < pages; i++) count += in_memory[i] & 1;
     return count;

@@ -83,7 +83,8 @@ tell(const struct roots *roots, uintptr_t begin, uintptr_t end, enum heapprof_me
 
     if (end - begin > TELL_MOST) return;
     if (heap) roots->memory_i(&memory, roots->data);
-    while (!heap && begin < end && rb_heapprof_touched(roots->touched, &memory.begin, end, &memory.end)) {
+    while (!heap && begin < end &&
+           rb_heapprof_touched(roots->touched, &memory.begin, end, &memory.end)) {
         roots->memory_i(&memory, roots->data);
         begin = memory.begin = memory.end;
     }
@@ -99,7 +100,8 @@ glibc_p(int fd)
     enum { asked = 72 };
     void *block = malloc(asked);
     uintptr_t address = (uintptr_t)block, size = 0;
-    bool told = block && rb_heapprof_peek(fd, address - sizeof(size), &size, sizeof(size)) == sizeof(size);
+    bool told =
+        block && rb_heapprof_peek(fd, address - sizeof(size), &size, sizeof(size)) == sizeof(size);
     bool glibc = told && (size & ~(uintptr_t)7) == malloc_usable_size(block) + sizeof(size);
 
     free(block);
@@ -194,7 +196,8 @@ read_threads(struct roots *roots)
         nanosleep(&moment, NULL);
         read = read_pointers(roots);
     }
-    for (size_t i = 0; i < roots->stacks.pointer_count; i++) add_pointer(roots, roots->stacks.pointers[i]);
+    for (size_t i = 0; i < roots->stacks.pointer_count; i++)
+        add_pointer(roots, roots->stacks.pointers[i]);
     return read;
 }
 
@@ -207,7 +210,8 @@ control_block(const struct roots *roots, const struct mapping *mapping)
     uintptr_t words[512], least = mapping->begin, at = mapping->end - sizeof(words);
 
     if (mapping->guard_bytes == 0 || mapping->end - mapping->begin < sizeof(words)) return 0;
-    if (mapping->end - mapping->begin > CONTROL_BLOCK_BYTES) least = mapping->end - CONTROL_BLOCK_BYTES;
+    if (mapping->end - mapping->begin > CONTROL_BLOCK_BYTES)
+        least = mapping->end - CONTROL_BLOCK_BYTES;
     for (; at >= least; at -= sizeof(words)) {
         size_t count = rb_heapprof_peek(roots->fd, at, words, sizeof(words)) / sizeof(words[0]);
         for (size_t i = 0; i + 2 < count; i++) {
@@ -223,7 +227,8 @@ ended_stack_p(const struct roots *roots, const struct mapping *mapping)
 {
     uintptr_t innermost = roots->stacks.innermost;
 
-    return roots->stacks.ended_bytes > 0 && mapping->end - mapping->begin == roots->stacks.ended_bytes &&
+    return roots->stacks.ended_bytes > 0 &&
+           mapping->end - mapping->begin == roots->stacks.ended_bytes &&
            mapping->guard_bytes == (size_t)sysconf(_SC_PAGESIZE) &&
            !(innermost >= mapping->begin && innermost < mapping->end);
 }
@@ -251,10 +256,12 @@ static uintptr_t
 heap_end(const struct roots *roots, uintptr_t begin)
 {
     uintptr_t arena = word_at(roots, begin), before = word_at(roots, begin + sizeof(arena));
-    uintptr_t bytes = word_at(roots, begin + 2 * sizeof(arena)), writable = word_at(roots, begin + 3 * sizeof(arena));
+    uintptr_t bytes = word_at(roots, begin + 2 * sizeof(arena)),
+              writable = word_at(roots, begin + 3 * sizeof(arena));
     uintptr_t first = arena & ~(ARENA_BYTES - 1);
 
-    if (!arena || before % ARENA_BYTES || bytes == 0 || bytes > writable || writable > ARENA_BYTES) return 0;
+    if (!arena || before % ARENA_BYTES || bytes == 0 || bytes > writable || writable > ARENA_BYTES)
+        return 0;
     if (before ? first == begin : first != begin) return 0;
     return begin + writable;
 }
@@ -309,14 +316,17 @@ tell_stack(const struct roots *roots, const struct mapping *mapping, uintptr_t b
 static void
 tell_mapping(const struct roots *roots, const struct mapping *mapping)
 {
-    if (!mapping->writable || strncmp(mapping->name, "/dev/", 5) == 0 || ended_stack_p(roots, mapping)) return;
+    if (!mapping->writable || strncmp(mapping->name, "/dev/", 5) == 0 ||
+        ended_stack_p(roots, mapping))
+        return;
     uintptr_t innermost = roots->stacks.innermost;
 
     if (innermost >= mapping->begin && innermost < mapping->end) {
         tell_stack(roots, mapping, innermost);
     }
     else if (strcmp(mapping->name, "[heap]") == 0) {
-        tell(roots, mapping->begin, mapping->end, roots->glibc ? HEAPPROF_MEMORY_HEAP : HEAPPROF_MEMORY);
+        tell(roots, mapping->begin, mapping->end,
+             roots->glibc ? HEAPPROF_MEMORY_HEAP : HEAPPROF_MEMORY);
     }
     else if (mapping->name[0] == '/') {
         tell_variables(roots, mapping);
@@ -337,7 +347,8 @@ read_mapping(struct roots *roots, const char *line)
     unsigned long begin, end;
     char rights[5];
 
-    if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %63s", &begin, &end, rights, mapping.name) < 3) return;
+    if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %63s", &begin, &end, rights, mapping.name) < 3)
+        return;
     mapping.begin = begin;
     mapping.end = end;
     mapping.writable = rights[0] == 'r' && rights[1] == 'w';
@@ -379,13 +390,15 @@ rb_heapprof_roots_freed_key(int fd)
 {
     uintptr_t key = 0;
 
-    for (size_t size = 72; glibc_p(fd) && key == 0 && size < 1000; size += 64) key = key_of_freed(fd, size);
+    for (size_t size = 72; glibc_p(fd) && key == 0 && size < 1000; size += 64)
+        key = key_of_freed(fd, size);
     return key;
 }
 
 bool
 rb_heapprof_roots_read(int fd, const struct heapprof_root_stacks *stacks,
-                       void (*memory_i)(const struct heapprof_memory *memory, void *data), void *data)
+                       void (*memory_i)(const struct heapprof_memory *memory, void *data),
+                       void *data)
 {
     struct roots roots = {
         .fd = fd, .touched = rb_heapprof_touched_open(), .stacks = *stacks, .glibc = glibc_p(fd),

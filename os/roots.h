@@ -34,7 +34,8 @@ struct heapprof_root_stacks {
  *
  * Returns false if the system does not tell. Asks malloc for a little. */
 bool rb_heapprof_roots_read(int fd, const struct heapprof_root_stacks *stacks,
-                            void (*memory_i)(const struct heapprof_memory *memory, void *data), void *data);
+                            void (*memory_i)(const struct heapprof_memory *memory, void *data),
+                            void *data);
 
 /* Returns the second word of each freed block in glibc's caches, which glibc uses as a mark.
  * Returns 0 if malloc is not glibc's, or writes no mark. */

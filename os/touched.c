@@ -37,7 +37,8 @@ read_entries(int fd, uintptr_t page, uint64_t *entries, size_t count)
 {
     size_t bytes = count * sizeof(*entries);
 
-    if (fd >= 0 && pread(fd, entries, bytes, (off_t)(page * sizeof(*entries))) == (ssize_t)bytes) return;
+    if (fd >= 0 && pread(fd, entries, bytes, (off_t)(page * sizeof(*entries))) == (ssize_t)bytes)
+        return;
     memset(entries, 0xff, bytes);
 }
 
@@ -74,7 +75,9 @@ rb_heapprof_mapped_p(uintptr_t address)
     uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
     unsigned char resident;
     int error = errno;
-    bool mapped = mincore((void *)(address / page_bytes * page_bytes), page_bytes, &resident) == 0 || errno != ENOMEM;
+    bool mapped =
+        mincore((void *)(address / page_bytes * page_bytes), page_bytes, &resident) == 0 ||
+        errno != ENOMEM;
 
     errno = error;
     return mapped;

@@ -74,7 +74,8 @@ string(struct combine_adding *adding, uint32_t which)
     number = rb_heapprof_digests_number(&combining->strings, digest);
     if (number == 0) return refuse(adding);
     if (combining->strings.count > before &&
-        rb_heapprof_model_add_string(combining->result, text, length) == HEAPPROF_NO_STRING) return refuse(adding);
+        rb_heapprof_model_add_string(combining->result, text, length) == HEAPPROF_NO_STRING)
+        return refuse(adding);
     return adding->strings[which] = number;
 }
 
@@ -94,7 +95,8 @@ thing(struct combining *combining, struct heapprof_digests *digests, struct heap
     uint32_t before = digests->count, number = rb_heapprof_digests_number(digests, digest);
 
     *added = number != 0 && digests->count > before;
-    if (*added && rb_heapprof_ids_add(ids, &combining->result->mem, number) != HEAPPROF_IDS_ADDED) return 0;
+    if (*added && rb_heapprof_ids_add(ids, &combining->result->mem, number) != HEAPPROF_IDS_ADDED)
+        return 0;
     return number;
 }
 
@@ -109,10 +111,14 @@ function(struct combine_adding *adding, uint64_t place)
 
     if (adding->functions[place]) return adding->functions[place];
     from = &adding->model->functions[place];
-    copy = (struct heapprof_model_function){string(adding, from->name), string(adding, from->system_name),
-                                            string(adding, from->filename), from->start_line};
-    if (copy.name == UINT32_MAX || copy.system_name == UINT32_MAX || copy.filename == UINT32_MAX) return 0;
-    digest_numbers(&digest, (uint64_t[]){copy.name, copy.system_name, copy.filename, (uint64_t)copy.start_line}, 4);
+    copy = (struct heapprof_model_function){ string(adding, from->name),
+                                              string(adding, from->system_name),
+                                              string(adding, from->filename), from->start_line };
+    if (copy.name == UINT32_MAX || copy.system_name == UINT32_MAX || copy.filename == UINT32_MAX)
+        return 0;
+    digest_numbers(
+        &digest,
+        (uint64_t[]) { copy.name, copy.system_name, copy.filename, (uint64_t)copy.start_line }, 4);
     adding->functions[place] =
         thing(combining, &combining->functions, &combining->result->function_ids, digest, &added);
     if (!added) return adding->functions[place];
@@ -137,7 +143,8 @@ mapping(struct combine_adding *adding, uint64_t place)
     if (copy.filename == UINT32_MAX || copy.build_id == UINT32_MAX) return 0;
     digest_numbers(&digest, (uint64_t[]){copy.limit - copy.start, copy.offset, copy.build_id != 0,
                                          copy.build_id ? copy.build_id : copy.filename}, 4);
-    adding->mappings[place] = thing(combining, &combining->mappings, &combining->result->mapping_ids, digest, &added);
+    adding->mappings[place] =
+        thing(combining, &combining->mappings, &combining->result->mapping_ids, digest, &added);
     if (!added) return adding->mappings[place];
     mapping = rb_heapprof_model_add_mapping(combining->result);
     if (!mapping) return 0;
@@ -148,11 +155,13 @@ mapping(struct combine_adding *adding, uint64_t place)
 /* Digests the content of the location's lines, in their order. Returns false if there is no
  * memory. */
 static bool
-digest_lines(struct combine_adding *adding, const struct heapprof_model_location *from, struct heapprof_digest *digest)
+digest_lines(struct combine_adding *adding, const struct heapprof_model_location *from,
+             struct heapprof_digest *digest)
 {
     for (uint32_t l = from->first_line; l < from[1].first_line; l++) {
         const struct heapprof_model_line *line = &adding->model->lines[l];
-        uint32_t number = line->function == HEAPPROF_NO_PLACE ? 0 : function(adding, line->function);
+        uint32_t number =
+            line->function == HEAPPROF_NO_PLACE ? 0 : function(adding, line->function);
         if (number == 0 && line->function != HEAPPROF_NO_PLACE) return false;
         rb_heapprof_digest_number(digest, number);
         rb_heapprof_digest_number(digest, (uint64_t)line->line);
@@ -163,7 +172,8 @@ digest_lines(struct combine_adding *adding, const struct heapprof_model_location
 
 /* Adds to the result the location whose number was just given. */
 static bool
-fill_location(struct combine_adding *adding, const struct heapprof_model_location *from, uint32_t mapping_id)
+fill_location(struct combine_adding *adding, const struct heapprof_model_location *from,
+              uint32_t mapping_id)
 {
     struct heapprof_model *result = adding->combining->result;
     struct heapprof_model_location *location = rb_heapprof_model_add_location(result);
@@ -176,7 +186,8 @@ fill_location(struct combine_adding *adding, const struct heapprof_model_locatio
         struct heapprof_model_line *line = rb_heapprof_model_add_line(result);
         if (!line) return false;
         *line = adding->model->lines[l];
-        line->function = line->function == HEAPPROF_NO_PLACE ? 0 : adding->functions[line->function];
+        line->function =
+            line->function == HEAPPROF_NO_PLACE ? 0 : adding->functions[line->function];
     }
     return true;
 }
@@ -199,7 +210,8 @@ location(struct combine_adding *adding, uint32_t place)
     }
     digest_numbers(&digest, (uint64_t[]){mapping_id, address, from->folded}, 3);
     if (!digest_lines(adding, from, &digest)) return 0;
-    number = thing(combining, &combining->locations, &combining->result->location_ids, digest, &added);
+    number =
+        thing(combining, &combining->locations, &combining->result->location_ids, digest, &added);
     if (added && !fill_location(adding, from, mapping_id)) return 0;
     return adding->locations[place] = number;
 }
@@ -255,12 +267,15 @@ sum_of(struct combine_adding *adding, const struct heapprof_samples *samples)
     size_t begin = combining->keys_bytes, types = combining->result->type_count;
 
     if (!end) return 0;
-    rb_heapprof_digest_bytes(&digest, combining->keys + begin, (size_t)(end - combining->keys) - begin);
+    rb_heapprof_digest_bytes(&digest, combining->keys + begin,
+                             (size_t)(end - combining->keys) - begin);
     number = rb_heapprof_digests_number(&combining->samples, digest);
     if (number == 0 || combining->samples.count == before) return number;
-    if (!HEAPPROF_MEM_GROW(&combining->mem, combining->sums, combining->sum_capacity, (size_t)number + 1) ||
+    if (!HEAPPROF_MEM_GROW(&combining->mem, combining->sums, combining->sum_capacity,
+                           (size_t)number + 1) ||
         !HEAPPROF_MEM_GROW(&combining->mem, combining->values, combining->value_capacity,
-                           ((size_t)number + 1) * types)) return 0;
+                           ((size_t)number + 1) * types))
+        return 0;
     combining->sums[number] = begin;
     combining->keys_bytes = (size_t)(end - combining->keys);
     return number;
@@ -325,19 +340,21 @@ find_type(const struct heapprof_model *model, const struct heapprof_model *other
 
     for (uint32_t type = 0; type < model->type_count; type++) {
         if (!strcmp(rb_heapprof_model_string(model, model->types[type].type, NULL), name) &&
-            !strcmp(rb_heapprof_model_string(model, model->types[type].unit, NULL), unit)) return type;
+            !strcmp(rb_heapprof_model_string(model, model->types[type].unit, NULL), unit))
+            return type;
     }
     return model->type_count;
 }
 
 /* Returns whether model has all types of the other model. If it has not, the message says so. */
 static bool
-types_there(const struct heapprof_model *model, const char *name, const struct heapprof_model *other,
-            const char *other_name, char *error)
+types_there(const struct heapprof_model *model, const char *name,
+            const struct heapprof_model *other, const char *other_name, char *error)
 {
     for (uint32_t type = 0; type < other->type_count; type++) {
         if (find_type(model, other, type) < model->type_count) continue;
-        snprintf(error, HEAPPROF_COMBINE_ERROR_MAX, "%.80s has no sample type %.32s in %.16s, which %.80s has", name,
+        snprintf(error, HEAPPROF_COMBINE_ERROR_MAX,
+                 "%.80s has no sample type %.32s in %.16s, which %.80s has", name,
                  rb_heapprof_model_string(other, other->types[type].type, NULL),
                  rb_heapprof_model_string(other, other->types[type].unit, NULL), other_name);
         return false;
@@ -399,7 +416,8 @@ add_facts(struct combine_adding *adding)
     for (uint32_t i = 0; i < model->comment_count && result->comment_count < COMMENTS_MOST; i++) {
         uint32_t comment = string(adding, model->comments[i]);
         if (comment == UINT32_MAX) return false;
-        if (!comment_there(result, comment) && !rb_heapprof_model_add_comment(result, comment)) return false;
+        if (!comment_there(result, comment) && !rb_heapprof_model_add_comment(result, comment))
+            return false;
     }
     return true;
 }
@@ -415,8 +433,8 @@ add_model(struct combining *combining, const struct heapprof_model *model, int s
     adding.mappings = calloc((size_t)rb_heapprof_model_mappings(model) + 1, sizeof(uint32_t));
     adding.locations = calloc((size_t)rb_heapprof_model_locations(model) + 1, sizeof(uint32_t));
     adding.types = calloc((size_t)model->type_count + 1, sizeof(uint32_t));
-    room = adding.strings && adding.functions && adding.mappings && adding.locations && adding.types &&
-           (combining->result->type_count > 0 || begin_result(&adding));
+    room = adding.strings && adding.functions && adding.mappings && adding.locations &&
+           adding.types && (combining->result->type_count > 0 || begin_result(&adding));
     for (uint32_t type = 0; room && type < combining->result->type_count; type++) {
         adding.types[type] = find_type(model, combining->result, type);
     }
@@ -446,7 +464,8 @@ copy_numbers(struct heapprof_model *result, struct heapprof_wire *key, uint64_t 
     uint64_t number;
 
     while (count-- > 0) {
-        if (!rb_heapprof_wire_varint(key, &number) || !rb_heapprof_model_add_number(result, number)) return false;
+        if (!rb_heapprof_wire_varint(key, &number) || !rb_heapprof_model_add_number(result, number))
+            return false;
     }
     return true;
 }
@@ -456,7 +475,8 @@ add_sum(struct combining *combining, uint32_t number)
 {
     struct heapprof_model *result = combining->result;
     const int64_t *values = &combining->values[(size_t)number * result->type_count];
-    struct heapprof_wire key = {combining->keys + combining->sums[number], combining->keys + combining->keys_bytes};
+    struct heapprof_wire key = { combining->keys + combining->sums[number],
+                                 combining->keys + combining->keys_bytes };
     uint64_t locations, labels;
 
     if (nothing_p(values, result->type_count)) return true;
@@ -475,7 +495,8 @@ finish(struct combining *combining)
     for (uint32_t number = 1; number <= combining->samples.count; number++) {
         if (!add_sum(combining, number)) return no_memory(combining->error);
     }
-    return rb_heapprof_model_finish(combining->result, combining->error, HEAPPROF_COMBINE_ERROR_MAX);
+    return rb_heapprof_model_finish(combining->result, combining->error,
+                                    HEAPPROF_COMBINE_ERROR_MAX);
 }
 
 static void
@@ -494,15 +515,15 @@ give_back(struct combining *combining)
 }
 
 struct heapprof_model *
-rb_heapprof_combine(const struct heapprof_model *const *models, const int *signs, const char *const *names,
-                    size_t count, char error[HEAPPROF_COMBINE_ERROR_MAX])
+rb_heapprof_combine(const struct heapprof_model *const *models, const int *signs,
+                    const char *const *names, size_t count, char error[HEAPPROF_COMBINE_ERROR_MAX])
 {
     struct combining combining = {.error = error, .result = rb_heapprof_model_new()};
     bool done = combining.result && rb_heapprof_model_add_string(combining.result, "", 0) == 0;
 
     rb_heapprof_mem_init(&combining.mem, SIZE_MAX);
-    combining.strings.mem = combining.functions.mem = combining.mappings.mem = combining.locations.mem =
-        combining.samples.mem = &combining.mem;
+    combining.strings.mem = combining.functions.mem = combining.mappings.mem =
+        combining.locations.mem = combining.samples.mem = &combining.mem;
     if (!done) no_memory(error);
     for (size_t i = 0; done && i < count; i++) {
         done = types_there(models[i], names[i], models[0], names[0], error) &&

@@ -12,8 +12,8 @@
  * and comments are those of the first model. The comments of the rest follow. The time is the
  * earliest, the duration the sum. Returns NULL if it cannot; error then has one line that says
  * why, in which names are used. */
-struct heapprof_model *rb_heapprof_combine(const struct heapprof_model *const *models, const int *signs,
-                                           const char *const *names, size_t count,
-                                           char error[HEAPPROF_COMBINE_ERROR_MAX]);
+struct heapprof_model *
+rb_heapprof_combine(const struct heapprof_model *const *models, const int *signs,
+                    const char *const *names, size_t count, char error[HEAPPROF_COMBINE_ERROR_MAX]);
 
 #endif

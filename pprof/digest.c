@@ -39,11 +39,14 @@ rb_heapprof_digests_number(struct heapprof_digests *digests, struct heapprof_dig
 {
     uint32_t number;
 
-    for (uint64_t probe = digest.a; (number = rb_heapprof_index_at(&digests->index, probe)); probe++) {
+    for (uint64_t probe = digest.a; (number = rb_heapprof_index_at(&digests->index, probe));
+         probe++) {
         if (digests->all[number].a == digest.a && digests->all[number].b == digest.b) return number;
     }
-    if (!HEAPPROF_MEM_GROW(digests->mem, digests->all, digests->capacity, (size_t)digests->count + 2) ||
-        !rb_heapprof_index_reserve(&digests->index, digests->mem, digests->count, hash_of, digests)) return 0;
+    if (!HEAPPROF_MEM_GROW(digests->mem, digests->all, digests->capacity,
+                           (size_t)digests->count + 2) ||
+        !rb_heapprof_index_reserve(&digests->index, digests->mem, digests->count, hash_of, digests))
+        return 0;
     digests->all[++digests->count] = digest;
     rb_heapprof_index_insert(&digests->index, digest.a, digests->count);
     return digests->count;

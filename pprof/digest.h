@@ -20,7 +20,8 @@ static inline void
 rb_heapprof_digest_number(struct heapprof_digest *digest, uint64_t number)
 {
     digest->a = rb_heapprof_index_hash((digest->a ^ number) + UINT64_C(0x9e3779b97f4a7c15));
-    digest->b = rb_heapprof_index_hash((digest->b + number * UINT64_C(0xd6e8feb86659fd93)) ^ (digest->b << 32));
+    digest->b = rb_heapprof_index_hash((digest->b + number * UINT64_C(0xd6e8feb86659fd93)) ^
+                                       (digest->b << 32));
 }
 
 /* Adds a digest, each half by itself. So a stack takes one step for each frame. */
@@ -58,7 +59,8 @@ struct heapprof_digests {
 
 /* Returns the number of that digest. A new digest is added: count is then larger than before.
  * Returns 0 if there is no memory. */
-uint32_t rb_heapprof_digests_number(struct heapprof_digests *digests, struct heapprof_digest digest);
+uint32_t
+rb_heapprof_digests_number(struct heapprof_digests *digests, struct heapprof_digest digest);
 void rb_heapprof_digests_free(struct heapprof_digests *digests);
 
 #endif

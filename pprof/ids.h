@@ -18,7 +18,8 @@ struct heapprof_ids {
 enum heapprof_ids_result {HEAPPROF_IDS_ADDED, HEAPPROF_IDS_TWICE, HEAPPROF_IDS_NO_MEMORY};
 
 /* Gives the id, which is not 0, the next place. A zero struct is empty. */
-enum heapprof_ids_result rb_heapprof_ids_add(struct heapprof_ids *ids, struct heapprof_mem *mem, uint64_t id);
+enum heapprof_ids_result
+rb_heapprof_ids_add(struct heapprof_ids *ids, struct heapprof_mem *mem, uint64_t id);
 
 /* Returns the place of that id. Returns HEAPPROF_NO_PLACE if the id has no place. */
 uint32_t rb_heapprof_ids_find(const struct heapprof_ids *ids, uint64_t id);

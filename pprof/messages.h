@@ -149,7 +149,8 @@ build_table(const message_descriptor *descriptor, upb_Arena *arena)
 
 /* Notes where a field is, and links it to the table of the messages it holds. */
 static bool
-link_field(struct messages *messages, enum pprof_message message, const field_descriptor *descriptor)
+link_field(struct messages *messages, enum pprof_message message,
+           const field_descriptor *descriptor)
 {
     upb_MiniTable *table = messages->tables[message];
     const upb_MiniTable_Field *layout =
@@ -195,7 +196,8 @@ messages_load(struct messages *messages)
     const message_descriptor *const *descriptors = google_protobuf_FileDescriptorProto_message_type(
         google_protobuf_FileDescriptorSet_file(set, &count)[0], &count);
     for (size_t i = 0; i < count; i++) {
-        enum pprof_message message = find_message(google_protobuf_DescriptorProto_name(descriptors[i]));
+        enum pprof_message message =
+            find_message(google_protobuf_DescriptorProto_name(descriptors[i]));
         if (message == MESSAGES_END) return false;
         messages->tables[message] = build_table(descriptors[i], arena);
         if (!messages->tables[message]) return false;

@@ -98,7 +98,8 @@ static struct heapprof_wire
 rest(const struct heapprof_samples *samples)
 {
     const struct heapprof_model *model = samples->model;
-    return (struct heapprof_wire){model->samples + samples->at, model->samples + model->samples_bytes};
+    return (struct heapprof_wire){ model->samples + samples->at,
+                                    model->samples + model->samples_bytes };
 }
 
 bool
@@ -161,7 +162,8 @@ bool
 rb_heapprof_model_append_text(struct heapprof_model *model, const char *text, size_t length)
 {
     if (length > UINT32_MAX - 1 - model->text_bytes ||
-        !HEAPPROF_MEM_GROW(&model->mem, model->text, model->text_capacity, model->text_bytes + length + 1)) {
+        !HEAPPROF_MEM_GROW(&model->mem, model->text, model->text_capacity,
+                           model->text_bytes + length + 1)) {
         return false;
     }
     memcpy(model->text + model->text_bytes, text, length);
@@ -199,7 +201,8 @@ rb_heapprof_model_add_mapping(struct heapprof_model *model)
 {
     uint32_t count = rb_heapprof_model_mappings(model);
 
-    if (!HEAPPROF_MEM_GROW(&model->mem, model->mappings, model->mapping_capacity, count)) return NULL;
+    if (!HEAPPROF_MEM_GROW(&model->mem, model->mappings, model->mapping_capacity, count))
+        return NULL;
     return &model->mappings[count - 1];
 }
 
@@ -208,7 +211,8 @@ rb_heapprof_model_add_location(struct heapprof_model *model)
 {
     uint32_t count = rb_heapprof_model_locations(model);
 
-    if (!HEAPPROF_MEM_GROW(&model->mem, model->locations, model->location_capacity, (size_t)count + 1)) {
+    if (!HEAPPROF_MEM_GROW(&model->mem, model->locations, model->location_capacity,
+                           (size_t)count + 1)) {
         return NULL;
     }
     model->locations[count].first_line = model->locations[count - 1].first_line = model->line_count;
@@ -230,7 +234,8 @@ rb_heapprof_model_add_function(struct heapprof_model *model)
 {
     uint32_t count = rb_heapprof_model_functions(model);
 
-    if (!HEAPPROF_MEM_GROW(&model->mem, model->functions, model->function_capacity, count)) return NULL;
+    if (!HEAPPROF_MEM_GROW(&model->mem, model->functions, model->function_capacity, count))
+        return NULL;
     return &model->functions[count - 1];
 }
 
@@ -262,7 +267,8 @@ rb_heapprof_model_begin_sample(struct heapprof_model *model, uint32_t locations,
     if (locations > model->most_locations) model->most_locations = locations;
     if (labels > model->most_labels) model->most_labels = labels;
     model->sample_count++;
-    return rb_heapprof_model_add_number(model, locations) && rb_heapprof_model_add_number(model, labels);
+    return rb_heapprof_model_add_number(model, locations) &&
+           rb_heapprof_model_add_number(model, labels);
 }
 
 /* ---- finish ---- */
@@ -280,8 +286,9 @@ string_there(const struct checking *checking, const char *what, uint64_t which, 
     uint32_t count = checking->model->string_count;
 
     if (string < count || string == 0) return true;
-    snprintf(checking->message, checking->size, "%s %"PRIu64": there is no string %"PRIu64", only %"PRIu32,
-             what, which, string, count);
+    snprintf(checking->message, checking->size,
+             "%s %" PRIu64 ": there is no string %" PRIu64 ", only %" PRIu32, what, which, string,
+             count);
     return false;
 }
 
@@ -364,7 +371,8 @@ resolve_locations(const struct checking *checking)
 }
 
 static bool
-check_locations(const struct checking *checking, uint64_t sample, struct heapprof_wire *wire, uint64_t count)
+check_locations(const struct checking *checking, uint64_t sample, struct heapprof_wire *wire,
+                uint64_t count)
 {
     while (count-- > 0) {
         uint64_t id = number(wire);
@@ -377,14 +385,17 @@ check_locations(const struct checking *checking, uint64_t sample, struct heappro
 }
 
 static bool
-check_labels(const struct checking *checking, uint64_t sample, struct heapprof_wire *wire, uint64_t count)
+check_labels(const struct checking *checking, uint64_t sample, struct heapprof_wire *wire,
+             uint64_t count)
 {
     while (count-- > 0) {
         uint64_t key = number(wire), str = number(wire), unit;
         number(wire);
         unit = number(wire);
-        if (!string_there(checking, "sample", sample, key) || !string_there(checking, "sample", sample, str) ||
-            !string_there(checking, "sample", sample, unit)) return false;
+        if (!string_there(checking, "sample", sample, key) ||
+            !string_there(checking, "sample", sample, str) ||
+            !string_there(checking, "sample", sample, unit))
+            return false;
     }
     return true;
 }

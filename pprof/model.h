@@ -128,7 +128,8 @@ rb_heapprof_model_functions(const struct heapprof_model *model)
 }
 
 /* A string with a NUL behind it. It may have any bytes. length may be NULL. */
-const char *rb_heapprof_model_string(const struct heapprof_model *model, uint32_t string, size_t *length);
+const char *
+rb_heapprof_model_string(const struct heapprof_model *model, uint32_t string, size_t *length);
 
 /* Returns which type has that name. Returns type_count if no type has it. */
 uint32_t rb_heapprof_model_type(const struct heapprof_model *model, const char *name);
@@ -141,7 +142,8 @@ uint32_t rb_heapprof_model_default_type(const struct heapprof_model *model);
 const char *rb_heapprof_model_comment(const struct heapprof_model *model, const char *start);
 
 /* Begins a walk. Returns false if there is no memory. The caller calls end either way. */
-bool rb_heapprof_samples_begin(struct heapprof_samples *samples, const struct heapprof_model *model);
+bool
+rb_heapprof_samples_begin(struct heapprof_samples *samples, const struct heapprof_model *model);
 bool rb_heapprof_samples_next(struct heapprof_samples *samples);
 void rb_heapprof_samples_end(struct heapprof_samples *samples);
 
@@ -154,7 +156,8 @@ void rb_heapprof_model_free(struct heapprof_model *model); /* NULL is allowed */
 /* Adds a string, even if an equal one is there. Returns its number, or HEAPPROF_NO_STRING if
  * there is no memory. The first string has to be the empty one. A string may be added in parts:
  * any number of append_text, then end_string. */
-uint32_t rb_heapprof_model_add_string(struct heapprof_model *model, const char *text, size_t length);
+uint32_t
+rb_heapprof_model_add_string(struct heapprof_model *model, const char *text, size_t length);
 bool rb_heapprof_model_append_text(struct heapprof_model *model, const char *text, size_t length);
 uint32_t rb_heapprof_model_end_string(struct heapprof_model *model);
 
@@ -170,7 +173,8 @@ bool rb_heapprof_model_add_comment(struct heapprof_model *model, uint32_t commen
 
 /* Adds a sample, which the caller packs: its counts, then that many numbers in the order of I1
  * in model.c. */
-bool rb_heapprof_model_begin_sample(struct heapprof_model *model, uint32_t locations, uint32_t labels);
+bool
+rb_heapprof_model_begin_sample(struct heapprof_model *model, uint32_t locations, uint32_t labels);
 bool rb_heapprof_model_add_number(struct heapprof_model *model, uint64_t number);
 
 /* Resolves ids, and checks every reference. Returns false with one line in message that says

@@ -29,11 +29,25 @@ enum type_field {TYPE_TYPE = 1, TYPE_UNIT, TYPE_FIELDS};
 enum sample_field {SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL, SAMPLE_FIELDS};
 enum label_field {LABEL_KEY = 1, LABEL_STR, LABEL_NUM, LABEL_UNIT, LABEL_FIELDS};
 enum mapping_field {
-    MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_OFFSET, MAPPING_FILENAME, MAPPING_BUILD_ID,
-    MAPPING_FUNCTIONS, MAPPING_FILENAMES, MAPPING_LINE_NUMBERS, MAPPING_INLINE_FRAMES, MAPPING_FIELDS
+    MAPPING_ID = 1,
+    MAPPING_START,
+    MAPPING_LIMIT,
+    MAPPING_OFFSET,
+    MAPPING_FILENAME,
+    MAPPING_BUILD_ID,
+    MAPPING_FUNCTIONS,
+    MAPPING_FILENAMES,
+    MAPPING_LINE_NUMBERS,
+    MAPPING_INLINE_FRAMES,
+    MAPPING_FIELDS
 };
 enum location_field {
-    LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE, LOCATION_FOLDED, LOCATION_FIELDS
+    LOCATION_ID = 1,
+    LOCATION_MAPPING,
+    LOCATION_ADDRESS,
+    LOCATION_LINE,
+    LOCATION_FOLDED,
+    LOCATION_FIELDS
 };
 enum line_field {LINE_FUNCTION = 1, LINE_LINE, LINE_COLUMN, LINE_FIELDS};
 enum function_field {
@@ -75,8 +89,8 @@ fail_memory(struct profile_reader *reader)
 /* Reads the numbers of a message by their field. A field that is missing has 0. The fields in
  * the mask messages hold messages. */
 static bool
-numbers_of(struct profile_reader *reader, struct heapprof_wire wire, uint64_t numbers[FIELDS_MOST], unsigned fields,
-           unsigned messages, const char *what, uint64_t which)
+numbers_of(struct profile_reader *reader, struct heapprof_wire wire, uint64_t numbers[FIELDS_MOST],
+           unsigned fields, unsigned messages, const char *what, uint64_t which)
 {
     struct heapprof_wire_field field;
     int status;
@@ -87,8 +101,8 @@ numbers_of(struct profile_reader *reader, struct heapprof_wire wire, uint64_t nu
         if (field.number >= fields) continue;
         type = messages >> field.number & 1 ? HEAPPROF_WIRE_BYTES : HEAPPROF_WIRE_VARINT;
         if (field.type != type) {
-            return fail(reader, "%s %"PRIu64": field %"PRIu64" is of wire type %u, not %u", what, which,
-                        field.number, field.type, type);
+            return fail(reader, "%s %" PRIu64 ": field %" PRIu64 " is of wire type %u, not %u",
+                        what, which, field.number, field.type, type);
         }
         if (type == HEAPPROF_WIRE_VARINT) numbers[field.number] = field.value;
     }
@@ -97,7 +111,8 @@ numbers_of(struct profile_reader *reader, struct heapprof_wire wire, uint64_t nu
 
 /* Takes a string's number. finish looks it up. */
 static bool
-string_of(struct profile_reader *reader, uint64_t number, uint32_t *string, const char *what, uint64_t which)
+string_of(struct profile_reader *reader, uint64_t number, uint32_t *string, const char *what,
+          uint64_t which)
 {
     if (number >= HEAPPROF_NO_STRING) {
         return fail(reader, "%s %"PRIu64": there is no string %"PRIu64, what, which, number);
@@ -109,7 +124,8 @@ string_of(struct profile_reader *reader, uint64_t number, uint32_t *string, cons
 static bool
 add_id(struct profile_reader *reader, struct heapprof_ids *ids, uint64_t id, const char *what)
 {
-    if (id == 0) return fail(reader, "%s %"PRIu64" of the file has no id", what, (uint64_t)ids->count + 1);
+    if (id == 0)
+        return fail(reader, "%s %" PRIu64 " of the file has no id", what, (uint64_t)ids->count + 1);
     switch (rb_heapprof_ids_add(ids, &reader->model->mem, id)) {
       case HEAPPROF_IDS_ADDED: return true;
       case HEAPPROF_IDS_TWICE: return fail(reader, "%s %"PRIu64" is in the file twice", what, id);
@@ -118,8 +134,8 @@ add_id(struct profile_reader *reader, struct heapprof_ids *ids, uint64_t id, con
 }
 
 static bool
-read_type(struct profile_reader *reader, struct heapprof_wire wire, struct heapprof_model_type *type,
-          const char *what, uint64_t which)
+read_type(struct profile_reader *reader, struct heapprof_wire wire,
+          struct heapprof_model_type *type, const char *what, uint64_t which)
 {
     uint64_t numbers[FIELDS_MOST];
 
@@ -151,8 +167,11 @@ add_mapping(struct profile_reader *reader, struct heapprof_wire wire)
     mapping = rb_heapprof_model_add_mapping(model);
     if (!mapping) return fail_memory(reader);
     *mapping = (struct heapprof_model_mapping){
-        .start = numbers[MAPPING_START], .limit = numbers[MAPPING_LIMIT], .offset = numbers[MAPPING_OFFSET],
-        .has_functions = numbers[MAPPING_FUNCTIONS], .has_filenames = numbers[MAPPING_FILENAMES],
+        .start = numbers[MAPPING_START],
+        .limit = numbers[MAPPING_LIMIT],
+        .offset = numbers[MAPPING_OFFSET],
+        .has_functions = numbers[MAPPING_FUNCTIONS],
+        .has_filenames = numbers[MAPPING_FILENAMES],
         .has_line_numbers = numbers[MAPPING_LINE_NUMBERS],
         .has_inline_frames = numbers[MAPPING_INLINE_FRAMES],
     };
@@ -175,7 +194,8 @@ add_function(struct profile_reader *reader, struct heapprof_wire wire)
     if (!function) return fail_memory(reader);
     function->start_line = (int64_t)numbers[FUNCTION_START_LINE];
     return string_of(reader, numbers[FUNCTION_NAME], &function->name, "function", id) &&
-           string_of(reader, numbers[FUNCTION_SYSTEM_NAME], &function->system_name, "function", id) &&
+           string_of(reader, numbers[FUNCTION_SYSTEM_NAME], &function->system_name, "function",
+                     id) &&
            string_of(reader, numbers[FUNCTION_FILENAME], &function->filename, "function", id);
 }
 
@@ -186,7 +206,8 @@ add_line(struct profile_reader *reader, struct heapprof_wire wire, uint64_t loca
     uint64_t numbers[FIELDS_MOST];
 
     if (!line) return fail_memory(reader);
-    if (!numbers_of(reader, wire, numbers, LINE_FIELDS, 0, "a line of location", location)) return false;
+    if (!numbers_of(reader, wire, numbers, LINE_FIELDS, 0, "a line of location", location))
+        return false;
     *line = (struct heapprof_model_line){numbers[LINE_FUNCTION], (int64_t)numbers[LINE_LINE],
                                          (int64_t)numbers[LINE_COLUMN]};
     return true;
@@ -237,7 +258,8 @@ count_numbers(const struct heapprof_wire_field *field, uint64_t *count)
 
 /* Counts locations, values and labels by their fields. */
 static bool
-count_sample(struct profile_reader *reader, struct heapprof_wire wire, uint64_t counts[SAMPLE_FIELDS], uint64_t which)
+count_sample(struct profile_reader *reader, struct heapprof_wire wire,
+             uint64_t counts[SAMPLE_FIELDS], uint64_t which)
 {
     struct heapprof_wire_field field;
     int status;
@@ -245,9 +267,11 @@ count_sample(struct profile_reader *reader, struct heapprof_wire wire, uint64_t 
     memset(counts, 0, SAMPLE_FIELDS * sizeof(*counts));
     while ((status = rb_heapprof_wire_next(&wire, &field)) > 0) {
         if (field.number >= SAMPLE_FIELDS) continue;
-        if (field.number == SAMPLE_LABEL && field.type == HEAPPROF_WIRE_BYTES) counts[SAMPLE_LABEL]++;
+        if (field.number == SAMPLE_LABEL && field.type == HEAPPROF_WIRE_BYTES)
+            counts[SAMPLE_LABEL]++;
         else if (field.number == SAMPLE_LABEL || !count_numbers(&field, &counts[field.number])) {
-            return fail(reader, "sample %"PRIu64": field %"PRIu64" is damaged", which, field.number);
+            return fail(reader, "sample %" PRIu64 ": field %" PRIu64 " is damaged", which,
+                        field.number);
         }
     }
     return status == 0 || fail(reader, "sample %"PRIu64" is no message", which);
@@ -262,7 +286,8 @@ add_numbers(struct profile_reader *reader, struct heapprof_wire wire, uint64_t w
     while (rb_heapprof_wire_next(&wire, &field) > 0) {
         if (field.number != which) continue;
         if (field.type == HEAPPROF_WIRE_VARINT) {
-            if (!rb_heapprof_model_add_number(reader->model, field.value)) return fail_memory(reader);
+            if (!rb_heapprof_model_add_number(reader->model, field.value))
+                return fail_memory(reader);
             continue;
         }
         while (rb_heapprof_wire_varint(&field.bytes, &value)) {
@@ -283,7 +308,8 @@ add_label(struct profile_reader *reader, struct heapprof_wire wire, uint64_t sam
         !string_of(reader, numbers[LABEL_STR], &string, "sample", sample) ||
         !string_of(reader, numbers[LABEL_UNIT], &string, "sample", sample)) return false;
     for (int field = LABEL_KEY; field < LABEL_FIELDS; field++) {
-        if (!rb_heapprof_model_add_number(reader->model, numbers[field])) return fail_memory(reader);
+        if (!rb_heapprof_model_add_number(reader->model, numbers[field]))
+            return fail_memory(reader);
     }
     return true;
 }
@@ -311,7 +337,8 @@ add_sample(struct profile_reader *reader, struct heapprof_wire wire)
         return fail(reader, "sample %"PRIu64" has %"PRIu64" values, the first %"PRIu64, which,
                     counts[SAMPLE_VALUE], reader->value_count);
     }
-    if (!rb_heapprof_model_begin_sample(model, (uint32_t)counts[SAMPLE_LOCATION], (uint32_t)counts[SAMPLE_LABEL])) {
+    if (!rb_heapprof_model_begin_sample(model, (uint32_t)counts[SAMPLE_LOCATION],
+                                        (uint32_t)counts[SAMPLE_LABEL])) {
         return fail_memory(reader);
     }
     return add_numbers(reader, wire, SAMPLE_LOCATION) && add_numbers(reader, wire, SAMPLE_VALUE) &&
@@ -325,7 +352,8 @@ add_comment(struct profile_reader *reader, uint64_t number)
 {
     uint32_t string = 0;
 
-    if (!string_of(reader, number, &string, "comment", (uint64_t)reader->model->comment_count + 1)) return false;
+    if (!string_of(reader, number, &string, "comment", (uint64_t)reader->model->comment_count + 1))
+        return false;
     return rb_heapprof_model_add_comment(reader->model, string) || fail_memory(reader);
 }
 
@@ -335,7 +363,8 @@ add_comments(struct profile_reader *reader, struct heapprof_wire packed)
     uint64_t number;
 
     while (packed.at < packed.end) {
-        if (!rb_heapprof_wire_varint(&packed, &number)) return fail(reader, "the comments are damaged");
+        if (!rb_heapprof_wire_varint(&packed, &number))
+            return fail(reader, "the comments are damaged");
         if (!add_comment(reader, number)) return false;
     }
     return true;
@@ -350,7 +379,8 @@ add_message(struct profile_reader *reader, unsigned field, struct heapprof_wire 
       case MAPPING: return add_mapping(reader, wire);
       case LOCATION: return add_location(reader, wire);
       case FUNCTION: return add_function(reader, wire);
-      case PERIOD_TYPE: return read_type(reader, wire, &reader->model->period_type, "period type", 1);
+      case PERIOD_TYPE:
+          return read_type(reader, wire, &reader->model->period_type, "period type", 1);
       default: return add_comments(reader, wire);
     }
 }
@@ -367,7 +397,8 @@ set_number(struct profile_reader *reader, unsigned field, uint64_t number)
       case COMMENT: return add_comment(reader, number);
       case DROP_FRAMES: return string_of(reader, number, &model->drop_frames, "drop_frames", 1);
       case KEEP_FRAMES: return string_of(reader, number, &model->keep_frames, "keep_frames", 1);
-      case DEFAULT_TYPE: return string_of(reader, number, &model->default_type, "default sample type", 1);
+      case DEFAULT_TYPE:
+          return string_of(reader, number, &model->default_type, "default sample type", 1);
       default: return string_of(reader, number, &model->doc_url, "doc_url", 1);
     }
 }
@@ -434,12 +465,14 @@ pass_over(struct profile_reader *reader, uint64_t length)
 static bool
 read_string(struct profile_reader *reader, uint64_t length)
 {
-    if (reader->model->string_count == 0 && length > 0) return fail(reader, "string 0 is not the empty one");
+    if (reader->model->string_count == 0 && length > 0)
+        return fail(reader, "string 0 is not the empty one");
     while (length > 0) {
         const unsigned char *bytes;
         size_t size = some_of(reader, length, &bytes);
         if (size == 0) return false;
-        if (!rb_heapprof_model_append_text(reader->model, (const char *)bytes, size)) return fail_memory(reader);
+        if (!rb_heapprof_model_append_text(reader->model, (const char *)bytes, size))
+            return fail_memory(reader);
         rb_heapprof_source_skip(reader->source, size);
         length -= size;
     }
@@ -452,7 +485,8 @@ read_message(struct profile_reader *reader, unsigned field, uint64_t length)
     const unsigned char *bytes;
     bool added;
 
-    if (rb_heapprof_source_need(reader->source, (size_t)length, &bytes) < length) return fail_short(reader);
+    if (rb_heapprof_source_need(reader->source, (size_t)length, &bytes) < length)
+        return fail_short(reader);
     added = add_message(reader, field, (struct heapprof_wire){bytes, bytes + length});
     rb_heapprof_source_skip(reader->source, (size_t)length);
     return added;
@@ -467,7 +501,8 @@ read_bytes(struct profile_reader *reader, uint64_t field)
     if (length > reader->most) return fail_short(reader);
     if (field == STRING) return read_string(reader, length);
     if (field == SAMPLE_TYPE || field == PERIOD_TYPE || field == COMMENT ||
-        (field >= SAMPLE && field <= FUNCTION)) return read_message(reader, (unsigned)field, length);
+        (field >= SAMPLE && field <= FUNCTION))
+        return read_message(reader, (unsigned)field, length);
     return pass_over(reader, length);
 }
 
@@ -532,12 +567,15 @@ struct heapprof_model *
 rb_heapprof_reader_read(heapprof_more_i *more, void *data, uint64_t most,
                         char error[HEAPPROF_READER_ERROR_MAX])
 {
-    struct profile_reader reader = {.most = most < HEAPPROF_READER_MOST ? most : HEAPPROF_READER_MOST, .error = error};
+    struct profile_reader reader = { .most =
+                                         most < HEAPPROF_READER_MOST ? most : HEAPPROF_READER_MOST,
+                                     .error = error };
     bool done;
 
     reader.source = rb_heapprof_source_open(more, data);
     reader.model = rb_heapprof_model_new();
-    done = reader.source && reader.model ? read_all(&reader) && finish(&reader) : fail_memory(&reader);
+    done =
+        reader.source && reader.model ? read_all(&reader) && finish(&reader) : fail_memory(&reader);
     rb_heapprof_source_close(reader.source);
     if (done) return reader.model;
     rb_heapprof_model_free(reader.model);

@@ -47,7 +47,8 @@ deflate_bytes(struct saving *saving, const void *bytes, size_t size, int flush)
         stream->avail_out = PACKED_BYTES;
         deflate(stream, flush);
         ready = PACKED_BYTES - stream->avail_out;
-        if (ready > 0 && !saving->take(saving->data, saving->packed, ready)) saving->result = HEAPPROF_SAVE_REFUSED;
+        if (ready > 0 && !saving->take(saving->data, saving->packed, ready))
+            saving->result = HEAPPROF_SAVE_REFUSED;
     } while (stream->avail_out == 0 && saving->result == HEAPPROF_SAVED);
 }
 
@@ -104,7 +105,8 @@ put_inner_number(struct saving *saving, uint64_t number)
         saving->result = HEAPPROF_SAVE_NO_MEMORY;
         return;
     }
-    saving->inner_size = (size_t)(rb_heapprof_wire_put(saving->inner + saving->inner_size, number) - saving->inner);
+    saving->inner_size =
+        (size_t)(rb_heapprof_wire_put(saving->inner + saving->inner_size, number) - saving->inner);
 }
 
 /* Puts a field of a message that is inside the inner message. */
@@ -155,7 +157,8 @@ put_sample(struct saving *saving, const struct heapprof_samples *samples)
         put_inner_number(saving, (uint64_t)samples->locations[i] + 1);
     }
     if (samples->location_count) end_inner(saving, 1);
-    for (uint32_t i = 0; i < samples->model->type_count; i++) put_inner_number(saving, (uint64_t)samples->values[i]);
+    for (uint32_t i = 0; i < samples->model->type_count; i++)
+        put_inner_number(saving, (uint64_t)samples->values[i]);
     end_inner(saving, 2);
     for (uint32_t i = 0; i < samples->label_count; i++) {
         const struct heapprof_model_label *label = &samples->labels[i];
@@ -174,7 +177,8 @@ put_samples(struct saving *saving, const struct heapprof_model *model)
     struct heapprof_samples samples;
 
     if (!rb_heapprof_samples_begin(&samples, model)) saving->result = HEAPPROF_SAVE_NO_MEMORY;
-    while (saving->result == HEAPPROF_SAVED && rb_heapprof_samples_next(&samples)) put_sample(saving, &samples);
+    while (saving->result == HEAPPROF_SAVED && rb_heapprof_samples_next(&samples))
+        put_sample(saving, &samples);
     rb_heapprof_samples_end(&samples);
 }
 
@@ -184,8 +188,16 @@ put_mappings(struct saving *saving, const struct heapprof_model *model)
     for (uint32_t i = 0; i < rb_heapprof_model_mappings(model); i++) {
         const struct heapprof_model_mapping *mapping = &model->mappings[i];
         const uint64_t numbers[] = {
-            (uint64_t)i + 1, mapping->start, mapping->limit, mapping->offset, mapping->filename, mapping->build_id,
-            mapping->has_functions, mapping->has_filenames, mapping->has_line_numbers, mapping->has_inline_frames,
+            (uint64_t)i + 1,
+            mapping->start,
+            mapping->limit,
+            mapping->offset,
+            mapping->filename,
+            mapping->build_id,
+            mapping->has_functions,
+            mapping->has_filenames,
+            mapping->has_line_numbers,
+            mapping->has_inline_frames,
         };
         for (unsigned field = 0; field < 10; field++) put(saving, field + 1, numbers[field]);
         end_message(saving, 3);
@@ -241,7 +253,8 @@ put_facts(struct saving *saving, const struct heapprof_model *model)
     put_number_out(saving, 10, (uint64_t)model->duration_ns);
     put_type(saving, 11, model->period_type);
     put_number_out(saving, 12, (uint64_t)model->period);
-    for (uint32_t i = 0; i < model->comment_count; i++) put_inner_number(saving, model->comments[i]);
+    for (uint32_t i = 0; i < model->comment_count; i++)
+        put_inner_number(saving, model->comments[i]);
     if (model->comment_count) put_bytes_out(saving, 13, saving->inner, saving->inner_size);
     put_number_out(saving, 14, model->default_type);
     put_number_out(saving, 15, model->doc_url);
@@ -274,8 +287,8 @@ rb_heapprof_save(const struct heapprof_model *model, heapprof_take_i *take, void
     saving->take = take;
     saving->data = data;
     rb_heapprof_mem_init(&saving->mem, SIZE_MAX);
-    if (deflateInit2(&saving->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_BITS_GZIP, MEM_LEVEL_DEFAULT,
-                     Z_DEFAULT_STRATEGY) == Z_OK) {
+    if (deflateInit2(&saving->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_BITS_GZIP,
+                     MEM_LEVEL_DEFAULT, Z_DEFAULT_STRATEGY) == Z_OK) {
         put_all(saving, model);
         deflate_bytes(saving, NULL, 0, Z_FINISH);
         deflateEnd(&saving->stream);

@@ -41,7 +41,8 @@ struct heapprof_source {
 static void
 fail(struct heapprof_source *source, const char *what, const char *detail)
 {
-    snprintf(source->error, sizeof(source->error), "%s%s%s", what, detail ? ": " : "", detail ? detail : "");
+    snprintf(source->error, sizeof(source->error), "%s%s%s", what, detail ? ": " : "",
+             detail ? detail : "");
     source->ended = true;
 }
 
@@ -81,7 +82,8 @@ start(struct heapprof_source *source)
         return false;
     }
     if (source->packed_end == 1) ask_more(source);
-    source->gzip = source->packed_end >= 2 && source->packed[0] == 0x1f && source->packed[1] == 0x8b;
+    source->gzip =
+        source->packed_end >= 2 && source->packed[0] == 0x1f && source->packed[1] == 0x8b;
     if (source->gzip && inflateInit2(&source->stream, WINDOW_BITS_GZIP) != Z_OK) {
         source->gzip = false;
         fail(source, "no memory", NULL);
@@ -164,7 +166,8 @@ rb_heapprof_source_need(struct heapprof_source *source, size_t count, const unsi
     if (!source->started) start(source);
     while (source->end - source->begin < count && !source->ended) {
         if (source->end == source->capacity && !make_room(source)) break;
-        source->end += unpack_some(source, source->window + source->end, source->capacity - source->end);
+        source->end +=
+            unpack_some(source, source->window + source->end, source->capacity - source->end);
     }
     *bytes = source->window + source->begin;
     return source->end - source->begin;

@@ -87,7 +87,8 @@ append(struct heapprof_writer *writer, upb_Message *message, enum field field,
 }
 
 static void
-append_number(struct heapprof_writer *writer, upb_Message *message, enum field field, uint64_t number)
+append_number(struct heapprof_writer *writer, upb_Message *message, enum field field,
+              uint64_t number)
 {
     append(writer, message, field, &number, 3);
 }
@@ -166,11 +167,13 @@ rb_heapprof_writer_string(struct heapprof_writer *writer, const char *text, size
 void
 rb_heapprof_writer_texts(struct heapprof_writer *writer, const char *const *texts, uint32_t end)
 {
-    for (uint32_t i = 1; i < end; i++) rb_heapprof_writer_string(writer, texts[i], strlen(texts[i]));
+    for (uint32_t i = 1; i < end; i++)
+        rb_heapprof_writer_string(writer, texts[i], strlen(texts[i]));
 }
 
 static void
-set_value_type(struct heapprof_writer *writer, upb_Message *value_type, uint32_t type, uint32_t unit)
+set_value_type(struct heapprof_writer *writer, upb_Message *value_type, uint32_t type,
+               uint32_t unit)
 {
     set(writer, value_type, ValueType_type, type);
     set(writer, value_type, ValueType_unit, unit);

@@ -33,7 +33,8 @@ uint32_t rb_heapprof_writer_string(struct heapprof_writer *writer, const char *t
  */
 #define HEAPPROF_TEXT_NUMBER(name, text) TEXT_##name,
 #define HEAPPROF_TEXT(name, text) text,
-void rb_heapprof_writer_texts(struct heapprof_writer *writer, const char *const *texts, uint32_t end);
+void
+rb_heapprof_writer_texts(struct heapprof_writer *writer, const char *const *texts, uint32_t end);
 
 /* The meaning of the samples' values, in their order, and which one a reader shows at first. */
 void rb_heapprof_writer_sample_type(struct heapprof_writer *writer, uint32_t type, uint32_t unit);

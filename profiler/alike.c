@@ -255,7 +255,8 @@ merge_stacks_of(struct alike_merging *merging, uint32_t leaf)
 
     if (leaf == 0 || merging->shown[leaf].stack) return true;
     depth = node_of(merging, leaf)->depth;
-    if (!HEAPPROF_MEM_GROW(merging->mem, merging->path, merging->path_capacity, depth)) return false;
+    if (!HEAPPROF_MEM_GROW(merging->mem, merging->path, merging->path_capacity, depth))
+        return false;
     for (stack = leaf; stack && !merging->shown[stack].stack; ) {
         merging->path[count++] = stack;
         stack = node_of(merging, stack)->parent;
@@ -271,7 +272,8 @@ merge_stacks_of(struct alike_merging *merging, uint32_t leaf)
 static uint64_t
 site_hash_i(const void *owner, uint32_t number)
 {
-    const struct heapprof_site *site = &((const struct alike_merging *)owner)->copies->sites[number];
+    const struct heapprof_site *site =
+        &((const struct alike_merging *)owner)->copies->sites[number];
 
     return hash_of(site->stack, site->class_id, 0, 0);
 }

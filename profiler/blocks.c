@@ -301,7 +301,8 @@ static bool
 lifted_p(const struct heapprof_blocks *blocks)
 {
     for (uint32_t entry = 1; entry < blocks->addresses.numbers.end; entry++) {
-        if (rb_heapprof_address_table_address(&blocks->addresses, entry) == lifted_key(entry)) return true;
+        if (rb_heapprof_address_table_address(&blocks->addresses, entry) == lifted_key(entry))
+            return true;
     }
     return false;
 }
@@ -319,7 +320,9 @@ follow(uint32_t entry, uint32_t number, void *data)
 static void
 pack_entries(struct heapprof_blocks *blocks)
 {
-    const struct heapprof_packing packing = {.head = &blocks->chain, .keep = follow, .data = blocks};
+    const struct heapprof_packing packing = { .head = &blocks->chain,
+                                              .keep = follow,
+                                              .data = blocks };
     const struct heapprof_numbers *numbers = &blocks->addresses.numbers;
     struct heapprof_mem *mem = blocks->addresses.mem;
     uint32_t old_end = numbers->end;

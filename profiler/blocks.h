@@ -51,7 +51,8 @@ rb_heapprof_owner_seen(uint32_t gc_count, uint32_t moves)
 static inline bool
 rb_heapprof_owner_same_p(uint32_t seen, uint32_t birth_gc, uint32_t moves_now)
 {
-    return (seen & 0xff) == (moves_now & 0xff) && (int32_t)((birth_gc << 8) - (seen & ~UINT32_C(0xff))) <= 0;
+    return (seen & 0xff) == (moves_now & 0xff) &&
+           (int32_t)((birth_gc << 8) - (seen & ~UINT32_C(0xff))) <= 0;
 }
 
 struct heapprof_blocks {

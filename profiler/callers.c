@@ -94,9 +94,11 @@ rb_heapprof_callers_interpreter_p(const struct heapprof_callers *callers, uintpt
 }
 
 uintptr_t
-rb_heapprof_callers_behalf(const struct heapprof_callers *callers, const uintptr_t *addresses, size_t count)
+rb_heapprof_callers_behalf(const struct heapprof_callers *callers, const uintptr_t *addresses,
+                           size_t count)
 {
-    for (size_t i = 0; i < count && !rb_heapprof_callers_interpreter_p(callers, addresses[i]); i++) {
+    for (size_t i = 0; i < count && !rb_heapprof_callers_interpreter_p(callers, addresses[i]);
+         i++) {
         if (rb_heapprof_callers_core_p(callers, addresses[i])) continue;
         if (rb_heapprof_callers_wrapper_p(callers, addresses[i])) continue;
         return addresses[i];

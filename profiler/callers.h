@@ -48,7 +48,8 @@ bool rb_heapprof_callers_interpreter_p(const struct heapprof_callers *callers, u
 
 /* The code on whose behalf MRI asked: the innermost address that lies neither in MRI nor in a
  * wrapper, if it has called MRI without Ruby code in between. Returns 0 if there is none. */
-uintptr_t rb_heapprof_callers_behalf(const struct heapprof_callers *callers, const uintptr_t *addresses, size_t count);
+uintptr_t rb_heapprof_callers_behalf(const struct heapprof_callers *callers,
+                                     const uintptr_t *addresses, size_t count);
 
 /* A caller as a key among the addresses of identities. No object can have such an address. The
  * second function goes back. */

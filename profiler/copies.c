@@ -39,7 +39,8 @@
     name(struct heapprof_still *still, uint32_t first, uint32_t end) \
     { \
         struct heapprof_copies *copies = still->data; \
-        memcpy(&copies->to[first], &copies->tables->from[first], (end - first) * sizeof(*copies->to)); \
+        memcpy(&copies->to[first], &copies->tables->from[first], \
+               (end - first) * sizeof(*copies->to)); \
     }
 
 COPY_TABLE(copy_strings, snapshot->strings.all, strings.all)
@@ -92,7 +93,8 @@ copy_sample(struct heapprof_copies *copies, uint32_t entry)
     copies->samples[entry] = *rb_heapprof_live_table_sample(live, entry);
     copies->snapshot->facts.live_samples++;
     if (copies->addresses) copies->addresses[entry] = address;
-    if (copies->memsizes) copies->memsizes[entry] = memsize(copies, address, &copies->samples[entry]);
+    if (copies->memsizes)
+        copies->memsizes[entry] = memsize(copies, address, &copies->samples[entry]);
 }
 
 static void
@@ -179,7 +181,8 @@ begin_stills(struct heapprof_copies *copies)
         struct heapprof_still *still = &copies->stills[which];
         still->copy = copy_each[which];
         still->data = copies;
-        if (!rb_heapprof_still_begin(still, &copies->snapshot->mem, end_of(copies->tables, which))) {
+        if (!rb_heapprof_still_begin(still, &copies->snapshot->mem,
+                                     end_of(copies->tables, which))) {
             return false;
         }
     }
@@ -231,7 +234,8 @@ room_in_copies(struct heapprof_copies *copies)
     copies->folded_blocks = tables->sites.folded_blocks;
     copies->samples_end = tables->live.addresses.numbers.end;
     copies->piece_count = tables->blocks.numbers.end;
-    return ROOM(mem, copies->sites, copies->sites_capacity, end_of(tables, HEAPPROF_COPIED_SITES)) &&
+    return ROOM(mem, copies->sites, copies->sites_capacity,
+                end_of(tables, HEAPPROF_COPIED_SITES)) &&
            ROOM(mem, copies->identities, copies->identities_capacity,
                 end_of(tables, HEAPPROF_COPIED_IDENTITIES)) &&
            ROOM(mem, copies->samples, copies->samples_capacity, samples_end) &&
@@ -339,7 +343,8 @@ name_anonymous(struct heapprof_copies *copies)
 {
     static const char text[] = "(anonymous)";
 
-    copies->anonymous = rb_heapprof_strings_intern(&copies->snapshot->strings, text, sizeof(text) - 1);
+    copies->anonymous =
+        rb_heapprof_strings_intern(&copies->snapshot->strings, text, sizeof(text) - 1);
     return copies->anonymous != UINT32_MAX;
 }
 
@@ -349,7 +354,8 @@ rb_heapprof_copies_add_up(struct heapprof_copies *copies)
     struct heapprof_snapshot *snapshot = copies->snapshot;
 
     if (!rb_heapprof_strings_enter_all(&snapshot->strings) || !name_anonymous(copies) ||
-        !rb_heapprof_alike_merge(copies) || !rb_heapprof_pieces_sort(copies) || !rb_heapprof_rows_add(copies)) {
+        !rb_heapprof_alike_merge(copies) || !rb_heapprof_pieces_sort(copies) ||
+        !rb_heapprof_rows_add(copies)) {
         rb_heapprof_copies_free(copies);
         return NULL;
     }

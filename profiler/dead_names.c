@@ -166,7 +166,8 @@ static void
 mark_heavy(struct heapprof_tables *tables, const struct dead_weights *weights)
 {
     struct heapprof_identity *classes = tables->identities.all;
-    uint32_t functions = tables->functions.numbers.end, ids = tables->identities.numbers.end, number;
+    uint32_t functions = tables->functions.numbers.end, ids = tables->identities.numbers.end,
+             number;
     double least = threshold(weights->code, functions);
 
     for (number = 1; number < functions; number++) {
@@ -174,7 +175,8 @@ mark_heavy(struct heapprof_tables *tables, const struct dead_weights *weights)
         rb_heapprof_functions_get(&tables->functions, number)->kept = heavy;
     }
     least = threshold(weights->classes, ids);
-    for (number = 1; number < ids; number++) classes[number].needed = weights->classes[number] >= least;
+    for (number = 1; number < ids; number++)
+        classes[number].needed = weights->classes[number] >= least;
 }
 
 /* The stacks that lead to a name that stays are to have all of theirs. Takes the marks of

@@ -14,7 +14,8 @@ rb_heapprof_dead_class_p(const struct heapprof_tables *tables, uint32_t id)
 static inline bool
 rb_heapprof_dead_function_p(const struct heapprof_tables *tables, uint32_t number)
 {
-    const struct heapprof_function *function = rb_heapprof_functions_get(&tables->functions, number);
+    const struct heapprof_function *function =
+        rb_heapprof_functions_get(&tables->functions, number);
 
     if (number == 0 || function->origin == 0) return false;
     if (rb_heapprof_dead_class_p(tables, function->owner)) return true;

@@ -75,16 +75,19 @@ enter_function(struct heapprof_snapshot *to, struct heapprof_function function)
  * of its caller, a stack that has been brought. In a file that was loaded, C functions have
  * these, too. Returns 0 if memory is refused. */
 static uint32_t
-bring_function(const struct part *part, const struct heapprof_stack_node *node, uint32_t caller, uint32_t *line)
+bring_function(const struct part *part, const struct heapprof_stack_node *node, uint32_t caller,
+               uint32_t *line)
 {
     struct heapprof_functions *functions = &part->to->functions;
-    struct heapprof_function function = *rb_heapprof_functions_get(&part->from->functions, node->function);
+    struct heapprof_function function =
+        *rb_heapprof_functions_get(&part->from->functions, node->function);
 
     if (!bring_string(part, function.name, &function.name) ||
         !bring_string(part, function.path, &function.path)) return 0;
     *line = node->line;
     if (function.cfunc) {
-        const struct heapprof_stack_node *outer = rb_heapprof_stacks_node(&part->to->stacks, caller);
+        const struct heapprof_stack_node *outer =
+            rb_heapprof_stacks_node(&part->to->stacks, caller);
         function.path = caller ? rb_heapprof_functions_get(functions, outer->function)->path : 0;
         *line = caller ? outer->line : 0;
         function.cfunc = false;
@@ -136,7 +139,9 @@ bring_frame(struct part *part, uint32_t old, uint32_t *number)
     *number = 0;
     if (old == 0) return true;
     rb_heapprof_snapshot_frames(part->from, old, &frame, 1);
-    if (!bring_string(part, frame.name, &function.name) || !bring_string(part, frame.path, &function.path)) return false;
+    if (!bring_string(part, frame.name, &function.name) ||
+        !bring_string(part, frame.path, &function.path))
+        return false;
     uint32_t place = enter_function(part->to, function);
     if (place) *number = rb_heapprof_stacks_push(&part->to->stacks, 0, place, frame.line);
     return place && *number != HEAPPROF_NO_STACK;
@@ -160,13 +165,17 @@ bring_row(struct part *part, struct heapprof_row row)
     if (!part->owners) forget_owner(&row);
     if (!part->resident && row.kind == HEAPPROF_ROW_RUNG) return true;
     if (!bring_stack(part, row.stack, &row.stack) ||
-        !(part->owner_frames ? bring_frame : bring_stack)(part, row.owner_stack, &row.owner_stack) ||
+        !(part->owner_frames ? bring_frame : bring_stack)(part, row.owner_stack,
+                                                          &row.owner_stack) ||
         !bring_string(part, row.subject, &row.subject) ||
         !bring_string(part, row.library, &row.library) ||
-        !bring_string(part, row.owner, &row.owner)) return false;
+        !bring_string(part, row.owner, &row.owner))
+        return false;
     if (part->shown) row.library = 0;
     if (!part->ages) {
-        row.gc_age = part->sign < 0 ? EARLIER : row.gc_age >= part->kept_age && row.gc_age < HEAPPROF_AGE_DEAD ? KEPT : NEW;
+        row.gc_age = part->sign < 0                                                   ? EARLIER
+                     : row.gc_age >= part->kept_age && row.gc_age < HEAPPROF_AGE_DEAD ? KEPT
+                                                                                      : NEW;
         row.native_leak = row.native_leak && part->sign > 0;
     }
     row.alloc_objects *= part->sign;
@@ -185,10 +194,12 @@ static bool
 bring_rows(struct part part)
 {
     struct heapprof_mem *mem = &part.to->mem;
-    bool brought = HEAPPROF_MEM_GROW(mem, part.stacks, part.stacks_capacity, (size_t)part.from->stacks.numbers.end + 1);
+    bool brought = HEAPPROF_MEM_GROW(mem, part.stacks, part.stacks_capacity,
+                                     (size_t)part.from->stacks.numbers.end + 1);
     size_t i;
 
-    for (i = 0; brought && i < part.from->row_count; i++) brought = bring_row(&part, part.from->rows[i]);
+    for (i = 0; brought && i < part.from->row_count; i++)
+        brought = bring_row(&part, part.from->rows[i]);
     HEAPPROF_MEM_RELEASE(mem, part.stacks, part.stacks_capacity);
     HEAPPROF_MEM_RELEASE(mem, part.path, part.path_capacity);
     return brought;
@@ -298,7 +309,8 @@ bring_origin(struct heapprof_snapshot *difference, const struct heapprof_snapsho
 /* Brings both snapshots into one, under new numbers. like says which parts of them are
  * compared. Returns NULL if there is no memory. */
 static struct heapprof_snapshot *
-bring_both(const struct heapprof_snapshot *later, const struct heapprof_snapshot *earlier, struct part like)
+bring_both(const struct heapprof_snapshot *later, const struct heapprof_snapshot *earlier,
+           struct part like)
 {
     struct part plus = like, minus = like;
 
@@ -309,7 +321,8 @@ bring_both(const struct heapprof_snapshot *later, const struct heapprof_snapshot
     plus.sign = 1;
     minus.sign = -1;
     minus.kept_age = HEAPPROF_AGE_DEAD;
-    if (!HEAPPROF_MEM_GROW(&plus.to->mem, plus.to->rows, plus.to->rows_capacity, later->row_count + earlier->row_count) ||
+    if (!HEAPPROF_MEM_GROW(&plus.to->mem, plus.to->rows, plus.to->rows_capacity,
+                           later->row_count + earlier->row_count) ||
         !bring_rows(plus) || !bring_rows(minus)) {
         rb_heapprof_snapshot_free(plus.to);
         return NULL;
@@ -338,7 +351,8 @@ kept_age(const struct heapprof_facts *later, const struct heapprof_facts *earlie
     uint64_t gcs = later->gc_count - earlier->gc_count;
 
     if (later->start_ns != earlier->start_ns || later->time_ns < earlier->time_ns ||
-        later->gc_count < earlier->gc_count || later->doublings != earlier->doublings) return HEAPPROF_AGE_DEAD;
+        later->gc_count < earlier->gc_count || later->doublings != earlier->doublings)
+        return HEAPPROF_AGE_DEAD;
     return gcs < 1 ? 1 : gcs < HEAPPROF_AGE_DEAD ? (uint32_t)gcs : HEAPPROF_AGE_DEAD;
 }
 
@@ -362,7 +376,8 @@ rb_heapprof_snapshot_difference(const struct heapprof_snapshot *later,
 }
 
 struct heapprof_snapshot *
-rb_heapprof_snapshot_comparable(const struct heapprof_snapshot *snapshot, const struct heapprof_snapshot *other)
+rb_heapprof_snapshot_comparable(const struct heapprof_snapshot *snapshot,
+                                const struct heapprof_snapshot *other)
 {
     struct part part = common(snapshot, other);
 
@@ -373,8 +388,10 @@ rb_heapprof_snapshot_comparable(const struct heapprof_snapshot *snapshot, const 
     if (!part.to) return NULL;
     part.to->facts.owners = part.owners;
     bring_origin(part.to, snapshot);
-    if (HEAPPROF_MEM_GROW(&part.to->mem, part.to->rows, part.to->rows_capacity, snapshot->row_count) &&
-        bring_rows(part)) return part.to;
+    if (HEAPPROF_MEM_GROW(&part.to->mem, part.to->rows, part.to->rows_capacity,
+                          snapshot->row_count) &&
+        bring_rows(part))
+        return part.to;
     rb_heapprof_snapshot_free(part.to);
     return NULL;
 }
@@ -389,14 +406,16 @@ all_cancel_p(struct heapprof_snapshot *both)
     if (count > 0) qsort(both->rows, count, sizeof(*both->rows), compare_aged_rows);
     while (i < count) {
         struct heapprof_row sum = both->rows[i++];
-        while (i < count && compare_aged_rows(&sum, &both->rows[i]) == 0) add_to_row(&sum, &both->rows[i++]);
+        while (i < count && compare_aged_rows(&sum, &both->rows[i]) == 0)
+            add_to_row(&sum, &both->rows[i++]);
         if (!unchanged_p(&sum)) return false;
     }
     return true;
 }
 
 bool
-rb_heapprof_snapshot_equal_p(const struct heapprof_snapshot *one, const struct heapprof_snapshot *other, bool *equal)
+rb_heapprof_snapshot_equal_p(const struct heapprof_snapshot *one,
+                             const struct heapprof_snapshot *other, bool *equal)
 {
     struct part like = {
         .owners = true, .owner_frames = true, .resident = true, .ages = true, .shown = true,

@@ -21,6 +21,7 @@ struct heapprof_snapshot *rb_heapprof_snapshot_comparable(const struct heapprof_
 /* Sets *equal to whether both have the same rows, as a file has them: in any order, with rows
  * that look alike as one. It does not matter when they were taken. Returns false, with *equal
  * not set, if there is no memory. Needs no lock. */
-bool rb_heapprof_snapshot_equal_p(const struct heapprof_snapshot *one, const struct heapprof_snapshot *other, bool *equal);
+bool rb_heapprof_snapshot_equal_p(const struct heapprof_snapshot *one,
+                                  const struct heapprof_snapshot *other, bool *equal);
 
 #endif

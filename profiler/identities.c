@@ -83,7 +83,8 @@ rb_heapprof_identities_add(struct heapprof_identities *identities, uint32_t *pag
 }
 
 void
-rb_heapprof_identities_died(struct heapprof_identities *identities, uint32_t *page_head, uint32_t entry)
+rb_heapprof_identities_died(struct heapprof_identities *identities, uint32_t *page_head,
+                            uint32_t entry)
 {
     identities->all[identities->ids[entry]].dead = true;
     identities->deaths++;

@@ -29,7 +29,7 @@ struct heapprof_identity {
                                  (dead_code.c) */
     bool     used;
     bool     dead;            /* its object has died */
-    bool     provisional;     /* the class had no permanent name yet: ask again at the next snapshot */
+    bool provisional; /* the class had no permanent name yet: ask again at the next snapshot */
     bool     needed;          /* the next sweep keeps it */
 };
 
@@ -51,7 +51,8 @@ uint32_t rb_heapprof_identities_add(struct heapprof_identities *identities, uint
                                     uintptr_t address);
 
 /* The object of this entry, on page_head's page, has died. Allocates nothing. */
-void rb_heapprof_identities_died(struct heapprof_identities *identities, uint32_t *page_head, uint32_t entry);
+void rb_heapprof_identities_died(struct heapprof_identities *identities, uint32_t *page_head,
+                                 uint32_t entry);
 
 /* The identity of that number, for the caller to write its names. */
 static inline struct heapprof_identity *

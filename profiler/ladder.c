@@ -74,7 +74,8 @@ absent_heap(const struct heapprof_measured *measured, uint64_t stacks_in_heap)
     uint64_t absent = measured->mappings.heap_mapped - measured->mappings.heap;
     uint64_t unclaimed = measured->mappings.heap_mapped;
 
-    take(&unclaimed, measured->allocator.blocks - measured->allocator.large_blocks + measured->allocator.free_blocks);
+    take(&unclaimed, measured->allocator.blocks - measured->allocator.large_blocks +
+                         measured->allocator.free_blocks);
     take(&absent, unclaimed);
     take(&stacks_in_heap, measured->block_stacks);
     take(&absent, stacks_in_heap);
@@ -121,7 +122,8 @@ rb_heapprof_ladder_build(const struct heapprof_measured *measured)
         .profiler = take(&candidates, measured->profiler),
         .files = measured->mappings.files + take(&candidates, measured->bss),
     };
-    ladder.stacks = measured->mappings.main_stack + take(&candidates, measured->stacks) + ladder.block_stacks;
+    ladder.stacks =
+        measured->mappings.main_stack + take(&candidates, measured->stacks) + ladder.block_stacks;
     candidates += measured->mappings.heap;
 
     struct ladder_blocks blocks = resident_blocks(measured, candidates);
@@ -169,8 +171,8 @@ add_row(struct heapprof_snapshot *snapshot, const char *name, double bytes)
     row.subject = rb_heapprof_strings_intern(&snapshot->strings, name, strlen(name));
     if (row.subject == UINT32_MAX) return false;
     row.stack = add_stack(snapshot, row.subject);
-    if (row.stack == 0 || !HEAPPROF_MEM_GROW(&snapshot->mem, snapshot->rows, snapshot->rows_capacity,
-                                             snapshot->row_count + 1)) {
+    if (row.stack == 0 || !HEAPPROF_MEM_GROW(&snapshot->mem, snapshot->rows,
+                                             snapshot->rows_capacity, snapshot->row_count + 1)) {
         return false;
     }
     snapshot->rows[snapshot->row_count++] = row;

@@ -98,6 +98,7 @@ rb_heapprof_live_table_check(const struct heapprof_live_table *table)
         if (rb_heapprof_address_table_address(&table->addresses, entry) == 0) continue;
         HEAPPROF_ASSERT(entry < table->samples_capacity);
         HEAPPROF_ASSERT(table->samples[entry].weight >= 1);
-        HEAPPROF_ASSERT(table->samples[entry].birth_bytes > 0 && table->samples[entry].slot_bytes > 0);
+        HEAPPROF_ASSERT(table->samples[entry].birth_bytes > 0 &&
+                        table->samples[entry].slot_bytes > 0);
     }
 }

@@ -31,13 +31,22 @@
 #define MOST_VALUE (INT64_C(1) << 53)
 
 enum {
-    ALLOC_OBJECTS, ALLOC_SLOT, ALLOC_MALLOC, ALLOC_SPACE, INUSE_OBJECTS, INUSE_SLOT, INUSE_MALLOC, INUSE_SPACE,
-    RESIDENT, VARIANCE, COLUMNS
+    ALLOC_OBJECTS,
+    ALLOC_SLOT,
+    ALLOC_MALLOC,
+    ALLOC_SPACE,
+    INUSE_OBJECTS,
+    INUSE_SLOT,
+    INUSE_MALLOC,
+    INUSE_SPACE,
+    RESIDENT,
+    VARIANCE,
+    COLUMNS
 };
 
 static const char *const column_names[COLUMNS] = {
-    "alloc_objects", "alloc_slot_space", "alloc_malloc_space", "alloc_space",
-    "inuse_objects", "inuse_slot_space", "inuse_malloc_space", "inuse_space", "rss_space", "inuse_variance",
+    "alloc_objects",    "alloc_slot_space",   "alloc_malloc_space", "alloc_space", "inuse_objects",
+    "inuse_slot_space", "inuse_malloc_space", "inuse_space",        "rss_space",   "inuse_variance",
 };
 
 struct loading {
@@ -111,8 +120,11 @@ load_function(struct loading *loading, uint64_t place)
     uint32_t name, path;
 
     if (loading->functions[place]) return loading->functions[place];
-    if (!load_string(loading, function->name, &name) || !load_string(loading, function->filename, &path)) return 0;
-    return loading->functions[place] = add_function(loading, name, path, line_number(function->start_line));
+    if (!load_string(loading, function->name, &name) ||
+        !load_string(loading, function->filename, &path))
+        return 0;
+    return loading->functions[place] =
+               add_function(loading, name, path, line_number(function->start_line));
 }
 
 /* A frame without a name is shown by its address. */
@@ -143,11 +155,13 @@ push_location(struct loading *loading, uint32_t place, uint32_t *stack)
     const struct heapprof_model_location *location = &loading->from->locations[place];
     uint32_t line = location[1].first_line;
 
-    if (line == location->first_line) return push(loading, load_address(loading, location->address), 0, stack);
+    if (line == location->first_line)
+        return push(loading, load_address(loading, location->address), 0, stack);
     while (line-- > location->first_line) {
         const struct heapprof_model_line *at = &loading->from->lines[line];
-        uint32_t function = at->function == HEAPPROF_NO_PLACE ? load_address(loading, location->address)
-                                                              : load_function(loading, at->function);
+        uint32_t function = at->function == HEAPPROF_NO_PLACE
+                                ? load_address(loading, location->address)
+                                : load_function(loading, at->function);
         if (!push(loading, function, line_number(at->line), stack)) return false;
     }
     return true;
@@ -186,7 +200,8 @@ label_text(const struct heapprof_samples *samples, const char *key)
 /* Finds the library that the caller of a block is in. If the block has no owner, the class says
  * it: "[libc.so.6]". If it has one, the end of the caller says it: "strdup (libc.so.6)". */
 static bool
-load_library(struct loading *loading, const char *class, const char *caller, bool owned, uint32_t *library)
+load_library(struct loading *loading, const char *class, const char *caller, bool owned,
+             uint32_t *library)
 {
     const char *text = owned ? strrchr(caller, '(') : class;
     size_t length = text ? strlen(text) : 0;
@@ -208,15 +223,18 @@ load_place(struct loading *loading, const char *text, uint32_t *stack)
     if (!path || !line || line < path) path = line = text + strlen(text);
     *stack = 0;
     if (!load_text(loading, text, (size_t)(path - text), &name)) return false;
-    if (path < line && !load_text(loading, path + 1, (size_t)(line - path - 1), &file)) return false;
-    return push(loading, add_function(loading, name, file, 0), *line ? line_number(strtoll(line + 1, NULL, 10)) : 0,
-                stack);
+    if (path < line && !load_text(loading, path + 1, (size_t)(line - path - 1), &file))
+        return false;
+    return push(loading, add_function(loading, name, file, 0),
+                *line ? line_number(strtoll(line + 1, NULL, 10)) : 0, stack);
 }
 
 static bool
-load_owner(struct loading *loading, const struct heapprof_samples *samples, struct heapprof_row *row)
+load_owner(struct loading *loading, const struct heapprof_samples *samples,
+           struct heapprof_row *row)
 {
-    const char *owner = label_text(samples, "owner"), *place = label_text(samples, "owner_allocated_by");
+    const char *owner = label_text(samples, "owner"),
+               *place = label_text(samples, "owner_allocated_by");
 
     if (!load_text(loading, owner, strlen(owner), &row->owner)) return false;
     row->native_leak = find_label(samples, "native_leak") != NULL;
@@ -243,17 +261,20 @@ check_values(struct loading *loading, const struct heapprof_samples *samples)
         int64_t value = samples->values[loading->columns[column]];
         if (value < 0) loading->to->facts.difference = true; /* only a difference has such values */
         if (value <= MOST_VALUE && value >= -MOST_VALUE) continue;
-        snprintf(loading->error, HEAPPROF_LOAD_ERROR_MAX, "sample %"PRIu64": %s is out of range: %"PRId64,
-                 samples->number, column_names[column], value);
+        snprintf(loading->error, HEAPPROF_LOAD_ERROR_MAX,
+                 "sample %" PRIu64 ": %s is out of range: %" PRId64, samples->number,
+                 column_names[column], value);
         return false;
     }
     return true;
 }
 
 static void
-load_values(const struct loading *loading, const struct heapprof_samples *samples, struct heapprof_row *row)
+load_values(const struct loading *loading, const struct heapprof_samples *samples,
+            struct heapprof_row *row)
 {
-    const struct heapprof_model_label *age = find_label(samples, "gc_age"), *memsize = find_label(samples, "memsize");
+    const struct heapprof_model_label *age = find_label(samples, "gc_age"),
+                                      *memsize = find_label(samples, "memsize");
     bool parts = loading->columns[INUSE_SLOT] < loading->from->type_count;
 
     row->alloc_objects = value_of(loading, samples, ALLOC_OBJECTS);
@@ -266,7 +287,8 @@ load_values(const struct loading *loading, const struct heapprof_samples *sample
     row->inuse_variance = value_of(loading, samples, VARIANCE);
     row->gc_age = HEAPPROF_AGE_DEAD;
     if (age && age->num >= 0 && age->num < HEAPPROF_AGE_DEAD) row->gc_age = (uint32_t)age->num;
-    if (memsize && memsize->num <= MOST_VALUE && memsize->num >= -MOST_VALUE) row->memsize_bytes = (double)memsize->num;
+    if (memsize && memsize->num <= MOST_VALUE && memsize->num >= -MOST_VALUE)
+        row->memsize_bytes = (double)memsize->num;
 }
 
 /* Returns whether the stack is one frame that no code stands for. */
@@ -280,7 +302,8 @@ synthetic_p(const struct loading *loading, const struct heapprof_row *row, const
     node = rb_heapprof_stacks_node(&loading->to->stacks, row->stack);
     if (node->depth != 1) return false;
     function = rb_heapprof_functions_get(&loading->to->functions, node->function);
-    return function->path == 0 && !strcmp(rb_heapprof_strings_get(&loading->to->strings, function->name, NULL), name);
+    return function->path == 0 &&
+           !strcmp(rb_heapprof_strings_get(&loading->to->strings, function->name, NULL), name);
 }
 
 static void
@@ -288,14 +311,16 @@ load_kind(const struct loading *loading, const char *caller, struct heapprof_row
 {
     row->kind = HEAPPROF_ROW_OBJECTS;
     if (row->resident_bytes != 0) row->kind = HEAPPROF_ROW_RUNG;
-    else if (caller[0] || row->alloc_malloc_bytes != 0 || row->inuse_malloc_bytes != 0) row->kind = HEAPPROF_ROW_BLOCKS;
+    else if (caller[0] || row->alloc_malloc_bytes != 0 || row->inuse_malloc_bytes != 0)
+        row->kind = HEAPPROF_ROW_BLOCKS;
     row->folded = synthetic_p(loading, row, "[folded]");
     if (row->folded || synthetic_p(loading, row, "[no frame]")) row->stack = 0;
 }
 
 /* The subject is the class, the caller, or the name of a rung. */
 static bool
-load_subject(struct loading *loading, const char *class, const char *caller, struct heapprof_row *row)
+load_subject(struct loading *loading, const char *class, const char *caller,
+             struct heapprof_row *row)
 {
     if (row->folded) return true;
     if (row->kind == HEAPPROF_ROW_RUNG) {
@@ -320,7 +345,8 @@ load_row(struct loading *loading, const struct heapprof_samples *samples)
 
     if (!check_values(loading, samples)) return false;
     load_values(loading, samples, &row);
-    if (!load_stack(loading, samples, &row.stack) || !load_owner(loading, samples, &row)) return false;
+    if (!load_stack(loading, samples, &row.stack) || !load_owner(loading, samples, &row))
+        return false;
     load_kind(loading, caller, &row);
     if (!load_subject(loading, class, caller, &row) ||
         !HEAPPROF_MEM_GROW(&to->mem, to->rows, to->rows_capacity, to->row_count + 1)) return false;
@@ -351,13 +377,16 @@ find_columns(struct loading *loading)
     for (int column = 0; column < COLUMNS; column++) {
         loading->columns[column] = rb_heapprof_model_type(model, column_names[column]);
     }
-    if (loading->columns[INUSE_SPACE] < model->type_count || loading->columns[ALLOC_SPACE] < model->type_count) return true;
+    if (loading->columns[INUSE_SPACE] < model->type_count ||
+        loading->columns[ALLOC_SPACE] < model->type_count)
+        return true;
     for (uint32_t i = 0; i < model->type_count && size < sizeof(names); i++) {
         size += (size_t)snprintf(names + size, sizeof(names) - size, " %s",
                                  rb_heapprof_model_string(model, model->types[i].type, NULL));
     }
     for (char *at = names; *at; at++) if ((unsigned char)*at < 32 || *at == 127) *at = '?';
-    return wrong(loading, "is no heap profile: it has%s, and neither inuse_space nor alloc_space", names);
+    return wrong(loading, "is no heap profile: it has%s, and neither inuse_space nor alloc_space",
+                 names);
 }
 
 /* Returns the number in the comment that begins with start. If behind is given, the number
@@ -394,7 +423,8 @@ load_facts(struct loading *loading)
         .time_ns = model->time_ns,
         .start_ns = (int64_t)((uint64_t)model->time_ns - (uint64_t)model->duration_ns),
     };
-    if (facts->interval_bytes == 0 && model->period > 0) facts->interval_bytes = (uint64_t)model->period;
+    if (facts->interval_bytes == 0 && model->period > 0)
+        facts->interval_bytes = (uint64_t)model->period;
 }
 
 /* Returns whether pprof.c made that comment from facts and rungs. All other comments are the
@@ -403,8 +433,20 @@ static bool
 made_p(const char *comment)
 {
     static const char *const starts[] = {
-        HEAPPROF_COMMENT_VERSION, HEAPPROF_COMMENT_BUILD, "interval: ", "malloc interval: ", "as of GC: ", "samples: ", "dropped samples: ", "folded sites: ",
-        "truncated stacks: ", "doubled intervals: ", "memory: ", "not in memory: ", "estimated too high: ", "rss: ",
+        HEAPPROF_COMMENT_VERSION,
+        HEAPPROF_COMMENT_BUILD,
+        "interval: ",
+        "malloc interval: ",
+        "as of GC: ",
+        "samples: ",
+        "dropped samples: ",
+        "folded sites: ",
+        "truncated stacks: ",
+        "doubled intervals: ",
+        "memory: ",
+        "not in memory: ",
+        "estimated too high: ",
+        "rss: ",
     };
 
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
@@ -449,7 +491,8 @@ load_ladder(struct heapprof_snapshot *to, const struct heapprof_model *model)
         const struct heapprof_row *row = &to->rows[i];
         if (row->kind != HEAPPROF_ROW_RUNG || row->resident_bytes < 0) continue;
         const char *name = rb_heapprof_strings_get(&to->strings, row->subject, NULL);
-#define RUNG(field, title) if (!strcmp(name, "[VM] " title)) ladder->field += (uint64_t)row->resident_bytes;
+#define RUNG(field, title) \
+        if (!strcmp(name, "[VM] " title)) ladder->field += (uint64_t)row->resident_bytes;
         HEAPPROF_RUNGS(RUNG)
 #undef RUNG
     }
@@ -464,12 +507,15 @@ struct heapprof_snapshot *
 rb_heapprof_load(const struct heapprof_model *model, char error[HEAPPROF_LOAD_ERROR_MAX])
 {
     static const struct heapprof_facts none;
-    struct loading loading = {.from = model, .error = error, .to = rb_heapprof_snapshot_new_salted(&none)};
+    struct loading loading = { .from = model,
+                               .error = error,
+                               .to = rb_heapprof_snapshot_new_salted(&none) };
     bool loaded = false;
 
     error[0] = '\0';
     loading.room = MOST_FRAMES + (uint64_t)model->samples_bytes * MOST_FRAMES_A_BYTE;
-    loading.functions = calloc((size_t)rb_heapprof_model_functions(model) + 1, sizeof(*loading.functions));
+    loading.functions =
+        calloc((size_t)rb_heapprof_model_functions(model) + 1, sizeof(*loading.functions));
     loading.strings = calloc((size_t)model->string_count + 1, sizeof(*loading.strings));
     if (loading.to && loading.functions && loading.strings && find_columns(&loading)) {
         load_facts(&loading);

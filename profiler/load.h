@@ -11,6 +11,7 @@
  * owner has only its innermost frame. In a file of another program (Go's), all space is taken
  * as space of slots. Returns NULL with one line in error that says why; error is "" if there
  * was no memory. Memory and time are in proportion to the model's. */
-struct heapprof_snapshot *rb_heapprof_load(const struct heapprof_model *model, char error[HEAPPROF_LOAD_ERROR_MAX]);
+struct heapprof_snapshot *
+rb_heapprof_load(const struct heapprof_model *model, char error[HEAPPROF_LOAD_ERROR_MAX]);
 
 #endif

@@ -161,7 +161,8 @@ static enum verdict
 read_seconds(struct heapprof_span value, uint64_t *thousandths)
 {
     const char *point = memchr(value.start, '.', value.length);
-    struct heapprof_span whole = {value.start, point ? (size_t)(point - value.start) : value.length};
+    struct heapprof_span whole = { value.start,
+                                   point ? (size_t)(point - value.start) : value.length };
     enum verdict verdict = read_number(whole, thousandths);
     uint64_t fraction = 0, unit = 1000;
 
@@ -292,7 +293,8 @@ struct options_message {
 };
 
 static enum heapprof_options_result
-complain(struct options_message message, const struct heapprof_setting *setting, const char *lead, const char *accepted)
+complain(struct options_message message, const struct heapprof_setting *setting, const char *lead,
+         const char *accepted)
 {
     rb_heapprof_setting_complain(message.text, message.size, setting, lead, accepted);
     return HEAPPROF_OPTIONS_BAD;
@@ -318,14 +320,16 @@ rb_heapprof_options_default_number(const char *key)
 }
 
 static enum heapprof_options_result
-read_setting(struct heapprof_options *options, const struct heapprof_setting *setting, struct options_message message)
+read_setting(struct heapprof_options *options, const struct heapprof_setting *setting,
+             struct options_message message)
 {
     const struct key *key = find_key(setting->key);
     const char *expected;
     enum verdict verdict;
 
     if (!setting->value.start) {
-        return complain(message, setting, "expected 1, 0 or key=value; known keys are ", comma_names + 2);
+        return complain(message, setting, "expected 1, 0 or key=value; known keys are ",
+                        comma_names + 2);
     }
     if (!key) return complain(message, setting, "no such key; known keys are ", comma_names + 2);
     verdict = read_value(options, key, setting->value);
@@ -342,7 +346,8 @@ read_settings(struct heapprof_options *options, const char *text, struct options
     while (text) {
         struct heapprof_setting setting;
         text = rb_heapprof_setting_read(text, &setting);
-        if (read_setting(options, &setting, message) == HEAPPROF_OPTIONS_BAD) return HEAPPROF_OPTIONS_BAD;
+        if (read_setting(options, &setting, message) == HEAPPROF_OPTIONS_BAD)
+            return HEAPPROF_OPTIONS_BAD;
     }
     return HEAPPROF_OPTIONS_ON;
 }

@@ -31,14 +31,16 @@
 #define HEAPPROF_SETTINGS(X) \
     X(interval, INTERVAL, interval_bytes, "512k", 1, HEAPPROF_INTERVAL_MAX, \
       "bytes between samples, such as 4096, 512k or 1m; or auto") \
-    X(malloc_interval, AS_INTERVAL, malloc_interval_bytes, "as `interval`", 0, HEAPPROF_INTERVAL_MAX, \
-      "bytes of malloc between samples, such as 4096, 512k or 0") \
+    X(malloc_interval, AS_INTERVAL, malloc_interval_bytes, "as `interval`", 0, \
+      HEAPPROF_INTERVAL_MAX, "bytes of malloc between samples, such as 4096, 512k or 0") \
     X(malloc, WHOSE, malloc_all, "ruby", 0, 1, \
       "ruby (what asks MRI's allocator) or all (extensions and libraries, too)") \
     X(out, NAME, out, "heapprof-%p.pb.gz", 0, 4095, \
-      "a file name, such as heapprof-%p.pb.gz (%p pid, %e program, %t time, %n number, %%), or nothing: no file") \
+      "a file name, such as heapprof-%p.pb.gz (%p pid, %e program, %t time, %n number, %%), " \
+      "or nothing: no file") \
     X(every, SECONDS, every_ms, "0", 100, 604800000, \
-      "seconds between two files while the program runs, such as 60 or 0.5; or 0: none are written") \
+      "seconds between two files while the program runs, such as 60 or 0.5; " \
+      "or 0: none are written") \
     X(signal, SIGNAL, signal, "none", 1, 64, \
       "a signal that has a file written: " HEAPPROF_SIGNALS "; or none") \
     X(keep, COUNT, keep, "10", 0, 100000, \
@@ -67,7 +69,7 @@ struct heapprof_options {
     bool     malloc_all;     /* also sample memory that is not asked of MRI's own allocator */
     uint64_t every_ms;       /* between two files of a run; 0: a file at its end only */
     uint32_t signal;         /* number of the signal that has a file written; 0: no signal */
-    uint32_t keep;           /* how many files of a process are kept, with every or signal; 0: all */
+    uint32_t keep; /* how many files of a process are kept, with every or signal; 0: all */
     uint32_t depth;          /* frames kept per stack, innermost first */
     uint64_t memory_bytes;   /* budget of our own tables */
     uint64_t seed;           /* used if seeded */

@@ -6,8 +6,8 @@
  * down, thing by thing. It decides units, labels and the words of the comments.
  *
  *  I1  string_table starts with texts[], in that order, so their indices are constants.
- *  I2  Every other string is written when something first refers to it. string_ids knows the strings
- *      of the snapshot that are written, so none is written twice.
+ *  I2  Every other string is written when something first refers to it. string_ids knows the
+ *      strings of the snapshot that are written, so none is written twice.
  *
  * Has no state except its arguments. May run on any thread, without the GVL.
  */
@@ -29,9 +29,11 @@
     T(EMPTY, "") T(ALLOC_OBJECTS, "alloc_objects") T(ALLOC_SLOT_SPACE, "alloc_slot_space") \
     T(ALLOC_MALLOC_SPACE, "alloc_malloc_space") T(ALLOC_SPACE, "alloc_space") \
     T(INUSE_OBJECTS, "inuse_objects") T(INUSE_SLOT_SPACE, "inuse_slot_space") \
-    T(INUSE_MALLOC_SPACE, "inuse_malloc_space") T(INUSE_SPACE, "inuse_space") T(RSS_SPACE, "rss_space") \
+    T(INUSE_MALLOC_SPACE, "inuse_malloc_space") T(INUSE_SPACE, "inuse_space") \
+    T(RSS_SPACE, "rss_space") \
     T(INUSE_VARIANCE, "inuse_variance") T(SQUARE_BYTES, "bytes^2") \
-    T(COUNT, "count") T(BYTES, "bytes") T(SPACE, "space") T(CLASS, "class") T(CALLER, "caller") T(OWNER, "owner") \
+    T(COUNT, "count") T(BYTES, "bytes") T(SPACE, "space") T(CLASS, "class") T(CALLER, "caller") \
+    T(OWNER, "owner") \
     T(OWNER_ALLOCATED_BY, "owner_allocated_by") T(NATIVE_LEAK, "native_leak") \
     T(SUSPECT, "suspect") T(MEMSIZE, "memsize") T(GC_AGE, "gc_age") T(GCS, "gcs") \
     T(FOLDED, "[folded]") T(NO_FRAME, "[no frame]") T(UNKNOWN, "[unknown]") T(VM, "[VM]")
@@ -177,13 +179,15 @@ write_origin(struct heapprof_writer *writer, const struct heapprof_snapshot *sna
     line = rb_heapprof_strings_get(&snapshot->strings, snapshot->origin, NULL);
     for (;; line = end + 1) {
         end = line + strcspn(line, "\n");
-        rb_heapprof_writer_comment(writer, rb_heapprof_writer_string(writer, line, (size_t)(end - line)));
+        rb_heapprof_writer_comment(writer,
+                                   rb_heapprof_writer_string(writer, line, (size_t)(end - line)));
         if (*end == '\0') return;
     }
 }
 
 static void
-write_comments(struct heapprof_writer *writer, const struct heapprof_snapshot *snapshot, const char *build)
+write_comments(struct heapprof_writer *writer, const struct heapprof_snapshot *snapshot,
+               const char *build)
 {
     const struct heapprof_facts *facts = &snapshot->facts;
     const struct heapprof_ladder *ladder = &snapshot->ladder;
@@ -205,7 +209,8 @@ write_comments(struct heapprof_writer *writer, const struct heapprof_snapshot *s
     if (ladder->rss == 0) return;
     write_comment(writer, "not in memory: %"PRIu64" bytes", ladder->samples_absent);
     write_comment(writer, "estimated too high: %"PRIu64" bytes", ladder->samples_excess);
-    write_comment(writer, "rss: %"PRIu64" bytes, %"PRIu64" unexplained", ladder->rss, ladder->unexplained);
+    write_comment(writer, "rss: %" PRIu64 " bytes, %" PRIu64 " unexplained", ladder->rss,
+                  ladder->unexplained);
 }
 
 /* ---- what it holds ---- */
@@ -274,7 +279,8 @@ write_labels(struct pprof_encoder *encoder, const struct heapprof_pprof_sample *
     if (caller) rb_heapprof_writer_label(writer, TEXT_CALLER, string_id(encoder, caller));
     if (row->owner) rb_heapprof_writer_label(writer, TEXT_OWNER, string_id(encoder, row->owner));
     if (row->owner_stack) {
-        rb_heapprof_writer_label(writer, TEXT_OWNER_ALLOCATED_BY, place_id(encoder, row->owner_stack));
+        rb_heapprof_writer_label(writer, TEXT_OWNER_ALLOCATED_BY,
+                                 place_id(encoder, row->owner_stack));
     }
     if (row->native_leak) rb_heapprof_writer_label(writer, TEXT_NATIVE_LEAK, TEXT_SUSPECT);
     if (row->gc_age != HEAPPROF_AGE_DEAD) {
@@ -290,7 +296,8 @@ write_samples(struct pprof_encoder *encoder)
 {
     struct heapprof_writer *writer = encoder->writer;
 
-    for (size_t i = 0; i < encoder->tables->sample_count && !rb_heapprof_writer_failed_p(writer); i++) {
+    for (size_t i = 0; i < encoder->tables->sample_count && !rb_heapprof_writer_failed_p(writer);
+         i++) {
         const struct heapprof_pprof_sample *sample = &encoder->tables->samples[i];
         rb_heapprof_writer_begin_sample(writer);
         write_stack(encoder, sample);
@@ -328,8 +335,8 @@ rb_heapprof_pprof_encode(const struct heapprof_snapshot *snapshot, const char *b
 }
 
 char *
-rb_heapprof_pprof_encode_by(const struct heapprof_snapshot *snapshot, const char *by, const char *binary,
-                            const char *build_id, size_t *size)
+rb_heapprof_pprof_encode_by(const struct heapprof_snapshot *snapshot, const char *by,
+                            const char *binary, const char *build_id, size_t *size)
 {
     struct heapprof_pprof_tables tables;
     struct pprof_encoder encoder = {.snapshot = snapshot, .tables = &tables, .by = type_named(by)};

@@ -11,8 +11,8 @@ char *rb_heapprof_pprof_encode(const struct heapprof_snapshot *snapshot, const c
                                const char *build_id, size_t *size);
 
 /* The same, but a viewer shows the sample type `by` first, not inuse_space. */
-char *rb_heapprof_pprof_encode_by(const struct heapprof_snapshot *snapshot, const char *by, const char *binary,
-                                  const char *build_id, size_t *size);
+char *rb_heapprof_pprof_encode_by(const struct heapprof_snapshot *snapshot, const char *by,
+                                  const char *binary, const char *build_id, size_t *size);
 
 /* Whether a sample type has that name. */
 bool rb_heapprof_pprof_type_p(const char *name);

@@ -307,7 +307,8 @@ merge_entries(struct builder *builder, size_t count)
 
     if (count == 0) return;
     if (builder->snapshot->distinct) {
-        for (size_t i = 0; i < count; i++) add_sample(builder, &builder->entries[i], &builder->entries[i + 1]);
+        for (size_t i = 0; i < count; i++)
+            add_sample(builder, &builder->entries[i], &builder->entries[i + 1]);
         return;
     }
     qsort(builder->entries, count, sizeof(struct entry), compare_entries);

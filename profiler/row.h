@@ -36,8 +36,8 @@ struct heapprof_row {
     double   inuse_objects;
     double   inuse_slot_bytes;
     double   inuse_malloc_bytes;
-    double   inuse_variance;     /* of the estimate of bytes in use, in bytes squared. Of a difference:
-                                    of what came and what went */
+    double inuse_variance; /* of the estimate of bytes in use, in bytes squared. Of a difference:
+                              of what came and what went */
     double   memsize_bytes;      /* what MRI says of the samples themselves, not weighted */
     double   resident_bytes;     /* of a rung; 0 for samples */
 };

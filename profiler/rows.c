@@ -255,7 +255,8 @@ bin_pieces(struct rows_adding *adding, struct ages *ages)
 
     for (; (next = next_piece(adding, first->piece.site)) != NULL; adding->pieces_done++) {
         const struct heapprof_piece *piece = &next->piece;
-        if (next->owner_class != first->owner_class || next->owner_stack != first->owner_stack) break;
+        if (next->owner_class != first->owner_class || next->owner_stack != first->owner_stack)
+            break;
         add_alive(ages, age_bin(gc_count, piece->birth_gc), piece->weight,
                   (double)piece->asked_bytes, (double)piece->held_bytes);
     }
@@ -276,7 +277,8 @@ add_ages(struct rows_adding *adding, struct heapprof_row row, const struct ages 
 
 /* Adds the rows of each owner, by age. What is left in dead afterwards has died. */
 static bool
-add_owners(struct rows_adding *adding, uint32_t number, struct heapprof_row row, struct rows_sum *dead)
+add_owners(struct rows_adding *adding, uint32_t number, struct heapprof_row row,
+           struct rows_sum *dead)
 {
     bool suspect = adding->snapshot->facts.owners && adding->snapshot->facts.old_gc &&
                    rb_heapprof_native_leaks_p(&adding->leaks, number, row.stack);
@@ -297,7 +299,8 @@ add_owners(struct rows_adding *adding, uint32_t number, struct heapprof_row row,
 }
 
 static bool
-add_objects(struct rows_adding *adding, uint32_t number, struct heapprof_row row, struct rows_sum *dead)
+add_objects(struct rows_adding *adding, uint32_t number, struct heapprof_row row,
+            struct rows_sum *dead)
 {
     struct ages ages;
 
@@ -331,8 +334,11 @@ add_folded(struct rows_adding *adding)
     const struct heapprof_site *folded = &adding->copies->folded;
     const struct heapprof_site *blocks = &adding->copies->folded_blocks;
     struct rows_sum dead = {.objects = folded->alloc_objects, .alloc_bytes = folded->alloc_bytes};
-    struct rows_sum dead_blocks = {.objects = blocks->alloc_objects, .alloc_bytes = blocks->alloc_bytes};
-    struct heapprof_row row = {.kind = HEAPPROF_ROW_OBJECTS, .gc_age = HEAPPROF_AGE_DEAD, .folded = true};
+    struct rows_sum dead_blocks = { .objects = blocks->alloc_objects,
+                                    .alloc_bytes = blocks->alloc_bytes };
+    struct heapprof_row row = { .kind = HEAPPROF_ROW_OBJECTS,
+                                .gc_age = HEAPPROF_AGE_DEAD,
+                                .folded = true };
 
     if (!add_row(adding, row, &dead)) return false;
     row.kind = HEAPPROF_ROW_BLOCKS;

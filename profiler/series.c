@@ -86,7 +86,8 @@ replaceable_p(const char *path)
 }
 
 static bool
-name(const struct heapprof_series *series, const char *program, unsigned number, char *path, size_t size)
+name(const struct heapprof_series *series, const char *program, unsigned number, char *path,
+     size_t size)
 {
     char out[HEAPPROF_OUT_MAX + 3];
 
@@ -112,7 +113,8 @@ rb_heapprof_series_first(const struct heapprof_series *series, const char *progr
 }
 
 bool
-rb_heapprof_series_next(struct heapprof_series *series, const char *program, char *path, size_t size)
+rb_heapprof_series_next(struct heapprof_series *series, const char *program, char *path,
+                        size_t size)
 {
     bool passes = series->numbered && rb_heapprof_out_letter_p(series->out, 'n');
 

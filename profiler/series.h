@@ -19,7 +19,7 @@ struct heapprof_series {
     char     out[HEAPPROF_OUT_MAX];
     char     directory[PATH_MAX]; /* where a relative path starts */
     bool     numbered;            /* there are several files, which %n counts */
-    bool     forked;              /* in a child of fork: another process has a name without %p, too */
+    bool forked; /* in a child of fork: another process has a name without %p, too */
     bool     told;                /* tell_distinct has returned true */
     unsigned number;              /* number of the last file; 0: no file yet */
     unsigned keep;                /* how many files are kept; 0: all */
@@ -35,7 +35,8 @@ void rb_heapprof_series_init(struct heapprof_series *series, const char *out, co
 
 /* The absolute path of the next file. program is $0. In a numbered series whose template has %n, no
  * file of that name exists yet. Returns false if the path is too long. */
-bool rb_heapprof_series_next(struct heapprof_series *series, const char *program, char *path, size_t size);
+bool rb_heapprof_series_next(struct heapprof_series *series, const char *program, char *path,
+                             size_t size);
 
 /* The path that next would give if no file existed. */
 bool rb_heapprof_series_first(const struct heapprof_series *series, const char *program,

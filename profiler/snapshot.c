@@ -43,7 +43,8 @@ rb_heapprof_snapshot_new_salted(const struct heapprof_facts *facts)
     struct heapprof_snapshot *snapshot = rb_heapprof_snapshot_new(facts);
 
     if (!snapshot) return NULL;
-    snapshot->strings.salt = snapshot->functions.salt = snapshot->stacks.salt = rb_heapprof_digest_begin().a;
+    snapshot->strings.salt = snapshot->functions.salt = snapshot->stacks.salt =
+        rb_heapprof_digest_begin().a;
     return snapshot;
 }
 
@@ -68,14 +69,16 @@ rb_heapprof_snapshot_memsize(const struct heapprof_snapshot *snapshot)
 }
 
 size_t
-rb_heapprof_stack_frames(const struct heapprof_stacks *stacks, const struct heapprof_functions *functions, uint32_t stack,
+rb_heapprof_stack_frames(const struct heapprof_stacks *stacks,
+                         const struct heapprof_functions *functions, uint32_t stack,
                          struct heapprof_frame *frames, size_t capacity)
 {
     size_t count = 0, unplaced = 0; /* C functions from unplaced to count wait for a Ruby frame */
 
     while (stack) {
         const struct heapprof_stack_node *node = rb_heapprof_stacks_node(stacks, stack);
-        const struct heapprof_function *function = rb_heapprof_functions_get(functions, node->function);
+        const struct heapprof_function *function =
+            rb_heapprof_functions_get(functions, node->function);
         if (count < capacity) {
             frames[count].name = function->name;
             frames[count].first_line = function->first_line;
@@ -97,5 +100,6 @@ size_t
 rb_heapprof_snapshot_frames(const struct heapprof_snapshot *snapshot, uint32_t stack,
                             struct heapprof_frame *frames, size_t capacity)
 {
-    return rb_heapprof_stack_frames(&snapshot->stacks, &snapshot->functions, stack, frames, capacity);
+    return rb_heapprof_stack_frames(&snapshot->stacks, &snapshot->functions, stack, frames,
+                                    capacity);
 }

@@ -30,19 +30,20 @@ struct heapprof_facts {
     uint64_t used_bytes;
     int64_t  start_ns;        /* wall clock, ns since the epoch */
     int64_t  time_ns;         /* of the snapshot */
-    uint64_t old_gc;          /* what was born before this GC has survived several major GCs; 0: there
-                                 were too few, or leaks are not looked for */
+    uint64_t old_gc; /* what was born before this GC has survived several major GCs; 0: there
+                        were too few, or leaks are not looked for */
     bool     owners;          /* the owners of blocks are known */
-    bool     owner_frames;    /* owners' stacks have only the innermost frame: it was loaded (load.h) */
+    bool owner_frames; /* owners' stacks have only the innermost frame: it was loaded (load.h) */
     bool     difference;      /* it is a difference of two snapshots: values are changes */
-    uint32_t moves;           /* how often objects have been moved: tells which owners' addresses hold */
+    uint32_t moves; /* how often objects have been moved: tells which owners' addresses hold */
 };
 
 /* What a snapshot asks about objects. */
 struct heapprof_asks {
-    bool   (*gone_p)(uintptr_t address, void *data);  /* dead and not yet swept? NULL: no object is */
-    size_t (*memsize)(uintptr_t address, void *data); /* bytes MRI counts for it; NULL: not wanted */
-    void   (*lock_blocks)(void *data);    /* no block changes until unlock; NULL: no block ever does */
+    bool (*gone_p)(uintptr_t address, void *data); /* dead and not yet swept? NULL: no object is */
+    size_t (*memsize)(uintptr_t address,
+                      void *data);   /* bytes MRI counts for it; NULL: not wanted */
+    void (*lock_blocks)(void *data); /* no block changes until unlock; NULL: no block ever does */
     void   (*unlock_blocks)(void *data);
     void   *data;
 };
@@ -90,7 +91,8 @@ size_t rb_heapprof_snapshot_frames(const struct heapprof_snapshot *snapshot, uin
                                    struct heapprof_frame *frames, size_t capacity);
 
 /* The same for a stack of the tables themselves. Allocates nothing. */
-size_t rb_heapprof_stack_frames(const struct heapprof_stacks *stacks, const struct heapprof_functions *functions, uint32_t stack,
+size_t rb_heapprof_stack_frames(const struct heapprof_stacks *stacks,
+                                const struct heapprof_functions *functions, uint32_t stack,
                                 struct heapprof_frame *frames, size_t capacity);
 
 /* Makes a snapshot without rows or copies, for the caller to fill. Returns NULL if there is no

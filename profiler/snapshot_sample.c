@@ -92,7 +92,8 @@ take_row(struct heapprof_snapshot *snapshot, const struct heapprof_tables *table
         .alloc_slot_bytes = (double)sample->weight * sample->birth_bytes,
         .inuse_objects = sample->weight,
         .inuse_slot_bytes = (double)sample->weight * sample->slot_bytes,
-        .inuse_variance = (double)sample->weight * (sample->weight - 1.0) * sample->slot_bytes * sample->slot_bytes,
+        .inuse_variance = (double)sample->weight * (sample->weight - 1.0) * sample->slot_bytes *
+                          sample->slot_bytes,
     };
 
     if (!take_class(snapshot, tables, site->class_id, &row.subject) ||

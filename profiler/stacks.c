@@ -273,7 +273,8 @@ rb_heapprof_stacks_mark_inside(struct heapprof_stacks *stacks,
 /* The node that stands for this one: its parent, if the two become one, or an equal node that was
  * visited before. Returns 0 if there is none. */
 static uint32_t
-find_same(const struct heapprof_stacks *stacks, const struct heapprof_stack_node *node, uint32_t once)
+find_same(const struct heapprof_stacks *stacks, const struct heapprof_stack_node *node,
+          uint32_t once)
 {
     uint32_t parent = node->parent;
 

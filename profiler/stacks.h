@@ -17,7 +17,8 @@ struct heapprof_stack_node {
     uint32_t function;  /* functions.h; 0 in a free node */
     uint32_t line;
     uint32_t holds;     /* children + holds. Of a free node: its link */
-    uint32_t depth;     /* frames from the outermost, this one included. Flags above it during merging */
+    uint32_t
+        depth; /* frames from the outermost, this one included. Flags above it during merging */
 };
 
 struct heapprof_stacks {
@@ -25,7 +26,7 @@ struct heapprof_stacks {
     struct heapprof_stack_node *nodes; /* [0] unused: the empty stack has no node */
     struct heapprof_numbers numbers; /* of nodes */
     struct heapprof_index index; /* (parent, function, line) -> node */
-    uint64_t salt;               /* secret of the index, if somebody else chooses the keys; else 0 */
+    uint64_t salt; /* secret of the index, if somebody else chooses the keys; else 0 */
 };
 
 #define HEAPPROF_NO_STACK UINT32_MAX
@@ -80,7 +81,8 @@ struct heapprof_renaming {
     void *data;
     uint32_t once;
 };
-void rb_heapprof_stacks_merge(struct heapprof_stacks *stacks, const struct heapprof_renaming *renaming);
+void
+rb_heapprof_stacks_merge(struct heapprof_stacks *stacks, const struct heapprof_renaming *renaming);
 
 /* The stack that stands for that stack after merge. */
 uint32_t rb_heapprof_stacks_same(const struct heapprof_stacks *stacks, uint32_t stack);

@@ -115,8 +115,9 @@ need_strings(struct heapprof_tables *tables)
 uint32_t
 rb_heapprof_tables_trim_entries(const struct heapprof_tables *tables)
 {
-    return tables->stacks.numbers.count + tables->functions.numbers.count + tables->identities.numbers.count +
-           tables->strings.numbers.count + tables->sites.numbers.count + tables->blocks.numbers.count;
+    return tables->stacks.numbers.count + tables->functions.numbers.count +
+           tables->identities.numbers.count + tables->strings.numbers.count +
+           tables->sites.numbers.count + tables->blocks.numbers.count;
 }
 
 uint32_t

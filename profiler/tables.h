@@ -44,8 +44,9 @@ uint32_t rb_heapprof_tables_trim_entries(const struct heapprof_tables *tables);
 static inline uint32_t
 rb_heapprof_tables_entries(const struct heapprof_tables *tables)
 {
-    return tables->stacks.numbers.count + tables->functions.numbers.count + tables->identities.numbers.count +
-           tables->strings.numbers.count + tables->sites.numbers.count +
+    return tables->stacks.numbers.count + tables->functions.numbers.count +
+           tables->identities.numbers.count + tables->strings.numbers.count +
+           tables->sites.numbers.count +
            (tables->blocks.numbers.count + tables->live.addresses.numbers.count) / 4;
 }
 

@@ -128,7 +128,8 @@ enough_p(const struct heapprof_tables *tables, const struct heapprof_thinning *n
 {
     double objects = objects_left(&tables->live, now->interval_bytes << doublings);
     double pieces = pieces_left(&tables->blocks, now->malloc_interval_bytes << doublings);
-    double all_objects = tables->live.addresses.numbers.count, all_pieces = tables->blocks.live_count;
+    double all_objects = tables->live.addresses.numbers.count,
+           all_pieces = tables->blocks.live_count;
 
     if (full & HEAPPROF_FULL_OBJECTS && objects > all_objects * HALF) return false;
     if (full & HEAPPROF_FULL_BLOCKS && pieces > all_pieces * HALF) return false;
@@ -230,7 +231,8 @@ step_objects(struct work *work, struct heapprof_stretch *left, uint32_t count)
 static void
 step_blocks(struct work *work, struct heapprof_stretch *left, uint32_t count)
 {
-    work->weights = (struct thinning_weights){.interval_bytes = work->thinning->malloc_interval_bytes};
+    work->weights =
+        (struct thinning_weights){ .interval_bytes = work->thinning->malloc_interval_bytes };
     for (; left->next < left->end && count > 0; left->next++, count--) {
         rb_heapprof_blocks_thin(&work->tables->blocks, left->next, keep_piece, work);
     }
@@ -250,8 +252,8 @@ rb_heapprof_thinning_begin(struct heapprof_thinning *thinning, const struct heap
 }
 
 bool
-rb_heapprof_thinning_step(struct heapprof_tables *tables, struct heapprof_thinning *thinning, unsigned int of,
-                          uint32_t count)
+rb_heapprof_thinning_step(struct heapprof_tables *tables, struct heapprof_thinning *thinning,
+                          unsigned int of, uint32_t count)
 {
     struct work work = {.tables = tables, .thinning = thinning};
 

@@ -14,9 +14,10 @@ struct heapprof_stretch {
 struct heapprof_thinning {
     uint64_t interval_bytes;         /* the larger interval of objects */
     uint64_t malloc_interval_bytes;  /* the larger interval of blocks; 0: they are not sampled */
-    struct heapprof_sampler *sampler; /* whose random numbers decide; its interval does not matter */
+    struct heapprof_sampler
+        *sampler; /* whose random numbers decide; its interval does not matter */
     uint32_t *(*page_head)(uintptr_t address); /* the chain of an object's page */
-    void (*forget)(uintptr_t address);         /* called for each object that stops being a sample */
+    void (*forget)(uintptr_t address); /* called for each object that stops being a sample */
     struct heapprof_stretch objects, blocks;   /* what steps have left to thin */
 };
 
@@ -27,7 +28,8 @@ unsigned int rb_heapprof_thinning_doublings(const struct heapprof_tables *tables
                                             const struct heapprof_thinning *now, unsigned int full);
 
 /* Begins thinning by steps: all samples of this moment are to be thinned. */
-void rb_heapprof_thinning_begin(struct heapprof_thinning *thinning, const struct heapprof_tables *tables);
+void rb_heapprof_thinning_begin(struct heapprof_thinning *thinning,
+                                const struct heapprof_tables *tables);
 
 /* Whether steps have anything left to thin. `of` is HEAPPROF_FULL_OBJECTS, HEAPPROF_FULL_BLOCKS
  * or both. */
@@ -41,8 +43,8 @@ rb_heapprof_thinning_left_p(const struct heapprof_thinning *thinning, unsigned i
 /* Thins the next entries of objects, of blocks, or both, at most count of each. Frees the sites
  * that this leaves empty. Returns whether it freed any. Copies may be under way (copies.h).
  * Asks for no memory. */
-bool rb_heapprof_thinning_step(struct heapprof_tables *tables, struct heapprof_thinning *thinning, unsigned int of,
-                               uint32_t count);
+bool rb_heapprof_thinning_step(struct heapprof_tables *tables, struct heapprof_thinning *thinning,
+                               unsigned int of, uint32_t count);
 
 /* Thins all samples at once. Packs the live table, and frees the sites that this leaves empty.
  * Nodes and what they name stay until a trim. Asks for no memory. */

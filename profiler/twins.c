@@ -167,7 +167,9 @@ mark_others(struct twins_search *search)
         uint32_t function = node_at(search, stack)->function;
         if (function == 0 || search->alike[function] == 0) continue;
         if (search->alike[function] & ANY_PLACE) search->twins[stack] = true;
-        else search->twins[stack] = search->twins[find_or_enter(search, stack, frame_hash_i, same_frame_p)];
+        else
+            search->twins[stack] =
+                search->twins[find_or_enter(search, stack, frame_hash_i, same_frame_p)];
     }
 }
 
@@ -189,9 +191,10 @@ rb_heapprof_twins_find(struct heapprof_twins *twins, struct heapprof_mem *mem,
 {
     struct twins_search search = {.snapshot = snapshot, .mem = mem};
     uint32_t functions = snapshot->functions.numbers.end, strings = snapshot->strings.numbers.end;
-    bool found = HEAPPROF_MEM_GROW(mem, twins->all, twins->capacity, snapshot->stacks.numbers.end) &&
-                 HEAPPROF_MEM_GROW(mem, search.alike, search.alike_capacity, functions) &&
-                 HEAPPROF_MEM_GROW(mem, search.named, search.named_capacity, strings);
+    bool found =
+        HEAPPROF_MEM_GROW(mem, twins->all, twins->capacity, snapshot->stacks.numbers.end) &&
+        HEAPPROF_MEM_GROW(mem, search.alike, search.alike_capacity, functions) &&
+        HEAPPROF_MEM_GROW(mem, search.named, search.named_capacity, strings);
 
     search.twins = twins->all;
     found = found && search_all(&search);

@@ -50,7 +50,8 @@ static struct {
     bool no_program;            /* the command line named no program to run */
     struct heapprof_options options;
     struct heapprof_series series; /* names the files */
-    char leaks[PATH_MAX];       /* with memcheck, from at_exit on: the file to write at the end; "": no file */
+    char leaks[PATH_MAX]; /* with memcheck, from at_exit on: the file to write at the end; "": no
+                             file */
 } boot;
 
 static void
@@ -87,7 +88,8 @@ tell_signal_in_use(void)
 {
     char line[128];
 
-    snprintf(line, sizeof(line), "a library handles SIG%s, so no profile is written while the program runs",
+    snprintf(line, sizeof(line),
+             "a library handles SIG%s, so no profile is written while the program runs",
              rb_heapprof_signal_name((int)boot.options.signal));
     rb_heapprof_say("RUBY_HEAPPROF", line);
 }
@@ -113,7 +115,8 @@ begin(void)
 {
     bool periodic = rb_heapprof_options_periodic_p(&boot.options);
 
-    rb_heapprof_series_init(&boot.series, boot.options.out, rb_heapprof_environment_directory(), periodic, boot.options.keep);
+    rb_heapprof_series_init(&boot.series, boot.options.out, rb_heapprof_environment_directory(),
+                            periodic, boot.options.keep);
     if (!boot.options.out[0] && periodic) {
         complain_unprofiled("out= has no file name, which every and signal need");
         return;
@@ -132,14 +135,11 @@ begin_as_asked(void)
 {
     char message[512];
 
-    switch (rb_heapprof_options_parse(rb_heapprof_environment_setting("RUBY_HEAPPROF"), &boot.options, message, sizeof(message))) {
-      case HEAPPROF_OPTIONS_OFF:
-        return;
-      case HEAPPROF_OPTIONS_BAD:
-        complain_unprofiled(message);
-        return;
-      case HEAPPROF_OPTIONS_ON:
-        break;
+    switch (rb_heapprof_options_parse(rb_heapprof_environment_setting("RUBY_HEAPPROF"),
+                                      &boot.options, message, sizeof(message))) {
+        case HEAPPROF_OPTIONS_OFF: return;
+        case HEAPPROF_OPTIONS_BAD: complain_unprofiled(message); return;
+        case HEAPPROF_OPTIONS_ON: break;
     }
     if (boot.options.memcheck) rb_heapprof_memcheck_settings(&boot.options);
     const char *refusal = boot.options.malloc_all ? rb_heapprof_gc_malloc_all_refusal() : NULL;
@@ -164,7 +164,8 @@ Init_heapprof(void)
     rb_heapprof_wbcheck_define();
     rb_heapprof_wbcheck_boot();
     begin_as_asked();
-    rb_heapprof_graph_signal_start(rb_heapprof_environment_setting("RUBY_HEAPGRAPH"), rb_heapprof_environment_directory());
+    rb_heapprof_graph_signal_start(rb_heapprof_environment_setting("RUBY_HEAPGRAPH"),
+                                   rb_heapprof_environment_directory());
 }
 
 void
@@ -195,7 +196,8 @@ completed_p(void (*function)(void *), void *data)
 static unsigned int
 with_what(void)
 {
-    return (boot.options.owners ? RB_HEAPPROF_OWNERS : 0) | (boot.options.rss ? RB_HEAPPROF_RSS : 0);
+    return (boot.options.owners ? RB_HEAPPROF_OWNERS : 0) |
+           (boot.options.rss ? RB_HEAPPROF_RSS : 0);
 }
 
 static void
@@ -230,9 +232,11 @@ tell_dropped(const struct rb_heapprof_stat *stat)
 {
     char line[256];
 
-    snprintf(line, sizeof(line), "%" PRIu64 " of %" PRIu64 "; give more by memory= (now %" PRIu64
+    snprintf(line, sizeof(line),
+             "%" PRIu64 " of %" PRIu64 "; give more by memory= (now %" PRIu64
              "), or sample less by a larger interval= (now %" PRIu64 ")",
-             rb_heapprof.account.dropped, stat->total_samples, stat->memory_budget, stat->interval_bytes);
+             rb_heapprof.account.dropped, stat->total_samples, stat->memory_budget,
+             stat->interval_bytes);
     rb_heapprof_say("samples were dropped for want of memory", line);
 }
 
@@ -241,7 +245,8 @@ tell_doubled(const struct rb_heapprof_stat *stat)
 {
     char line[256];
 
-    snprintf(line, sizeof(line), "%" PRIu64 " times, and is %" PRIu64 " now, as if from the start; a larger "
+    snprintf(line, sizeof(line),
+             "%" PRIu64 " times, and is %" PRIu64 " now, as if from the start; a larger "
              "memory= (now %" PRIu64 ") keeps it finer",
              stat->doublings, stat->interval_bytes, stat->memory_budget);
     rb_heapprof_say("the interval was doubled for want of memory", line);
@@ -261,7 +266,8 @@ tell_memory(void)
 static bool
 name_file(char *path, size_t size)
 {
-    if (rb_heapprof_series_next(&boot.series, rb_heapprof_environment_program(), path, size)) return true;
+    if (rb_heapprof_series_next(&boot.series, rb_heapprof_environment_program(), path, size))
+        return true;
     rb_heapprof_say("the profile was not written", "the name in RUBY_HEAPPROF's out= is too long");
     return false;
 }
@@ -323,7 +329,8 @@ rb_heapprof_at_exit(void)
         rb_heapprof_snapshot_t *snapshot = NULL;
         if (!completed_p(take_snapshot, &snapshot)) snapshot = rb_heapprof_snapshot(with_what());
         if (snapshot) write_profile(snapshot);
-        else if (rb_heapprof_running_p()) rb_heapprof_say("the profile was not written", "out of memory");
+        else if (rb_heapprof_running_p())
+            rb_heapprof_say("the profile was not written", "out of memory");
         rb_heapprof_snapshot_free(snapshot);
     }
     rb_heapprof_stop();

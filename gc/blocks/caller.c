@@ -23,7 +23,8 @@ take_addresses(void)
 {
     struct addresses addresses = { .count = 0 };
 #ifdef HAVE_BACKTRACE
-    int most = rb_heapprof.run.options.memcheck ? numberof(addresses.all) : numberof(addresses.all) / 2;
+    int most =
+        rb_heapprof.run.options.memcheck ? numberof(addresses.all) : numberof(addresses.all) / 2;
     int count = backtrace((void **)addresses.all, most);
     if (count > 0) addresses.count = (size_t)count;
 #endif
@@ -43,5 +44,6 @@ HEAPPROF_COLD static uintptr_t
 find_caller(const struct addresses *addresses, size_t own)
 {
     if (heapprof_thread.own_work) own++; /* the function that stands for the C library's */
-    return rb_heapprof_callers_find(&rb_heapprof.tables.callers, addresses->all, addresses->count, own);
+    return rb_heapprof_callers_find(&rb_heapprof.tables.callers, addresses->all, addresses->count,
+                                    own);
 }

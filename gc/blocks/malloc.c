@@ -96,7 +96,8 @@ rb_heapprof_malloc(void *mem, size_t begin, size_t end)
     if (stack_low_p(GET_EC()) && !on_signal_stack_p()) probe_stack();
     unsigned int lev = rb_gc_vm_lock_no_barrier();
     if (rb_heapprof.work.reading) sample_without_stack(mem, begin, end - begin);
-    else if (sampling_blocks_p()) sample_block(__builtin_frame_address(0), (uintptr_t)mem, begin, end - begin);
+    else if (sampling_blocks_p())
+        sample_block(__builtin_frame_address(0), (uintptr_t)mem, begin, end - begin);
     thread_redraw(thread);
     rb_gc_vm_unlock_no_barrier(lev);
 }

@@ -86,8 +86,20 @@ rb_heapprof_allocated(void *mem, size_t begin, size_t end)
 
 /* ---- in place of the C library's functions ---- */
 
-enum { MALLOC, CALLOC, REALLOC, FREE, POSIX_MEMALIGN, ALIGNED_ALLOC, MEMALIGN, VALLOC, PVALLOC, DLCLOSE,
-       USABLE_SIZE, INTERPOSED_END };
+enum {
+    MALLOC,
+    CALLOC,
+    REALLOC,
+    FREE,
+    POSIX_MEMALIGN,
+    ALIGNED_ALLOC,
+    MEMALIGN,
+    VALLOC,
+    PVALLOC,
+    DLCLOSE,
+    USABLE_SIZE,
+    INTERPOSED_END
+};
 
 static struct heapprof_interposed interposed[INTERPOSED_END + 1];
 
@@ -105,7 +117,8 @@ usable_size(void *mem)
 HEAPPROF_COLD static void
 clear_rest(void *mem, size_t asked, size_t bytes)
 {
-    if (rb_heapprof.run.options.memcheck && asked < bytes) memset((char *)mem + asked, 0, bytes - asked);
+    if (rb_heapprof.run.options.memcheck && asked < bytes)
+        memset((char *)mem + asked, 0, bytes - asked);
 }
 
 static inline void *

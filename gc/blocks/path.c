@@ -20,7 +20,8 @@ asking_by_unwinding(void)
     uintptr_t caller = find_caller(&addresses, OWN_FRAMES);
     size_t i = 0;
 
-    if (!rb_heapprof.run.options.memcheck || !rb_heapprof_callers_core_p(callers, caller)) return caller;
+    if (!rb_heapprof.run.options.memcheck || !rb_heapprof_callers_core_p(callers, caller))
+        return caller;
     while (addresses.all[i] != caller) i++;
     uintptr_t behalf = rb_heapprof_callers_behalf(callers, addresses.all + i, addresses.count - i);
     return behalf ? behalf : caller;
@@ -72,7 +73,8 @@ asking_caller(const uintptr_t *frame)
     if (!caller || HEAPPROF_CHECK) {
         uintptr_t found = asking_by_unwinding();
         HEAPPROF_ASSERT(!caller || caller == found ||
-                        (rb_heapprof.run.options.memcheck && rb_heapprof_callers_core_p(&rb_heapprof.tables.callers, found)));
+                        (rb_heapprof.run.options.memcheck &&
+                         rb_heapprof_callers_core_p(&rb_heapprof.tables.callers, found)));
         caller = found;
     }
     return caller;

@@ -48,7 +48,8 @@ HEAPPROF_COLD static uint64_t
 gap_interval_bytes(void)
 {
     const struct heapprof_thread *thread = &heapprof_thread;
-    return rb_heapprof.run.options.malloc_all ? thread->all.interval_bytes : thread->own.interval_bytes;
+    return rb_heapprof.run.options.malloc_all ? thread->all.interval_bytes
+                                              : thread->own.interval_bytes;
 }
 
 /* Re-checked after taking a lock. */
@@ -93,7 +94,8 @@ enter_at(uint32_t site, uintptr_t address, size_t begin, size_t size_bytes)
     lock_blocks();
     bool entered = add_piece(address, &piece);
     unlock_blocks();
-    if (entered) rb_heapprof_sites_count_alloc(&tables->sites, piece.site, piece.weight, size_bytes);
+    if (entered)
+        rb_heapprof_sites_count_alloc(&tables->sites, piece.site, piece.weight, size_bytes);
     return entered;
 }
 

@@ -20,7 +20,8 @@
 HEAPPROF_COLD static bool
 begin_unloading(unsigned int *lev)
 {
-    if (!rb_heapprof_on || heapprof_thread.own_work || !may_sample_all_p() || !try_vm_lock(lev)) return false;
+    if (!rb_heapprof_on || heapprof_thread.own_work || !may_sample_all_p() || !try_vm_lock(lev))
+        return false;
     if (!rb_heapprof.work.reading) return true;
     rb_gc_vm_unlock_no_barrier(*lev);
     return false;
@@ -46,7 +47,9 @@ forget_caller(uint32_t entry)
     uintptr_t key = rb_heapprof_address_table_address(&identities->addresses, entry);
     Dl_info info;
 
-    if (!rb_heapprof_callers_key_p(key) || identities->all[identities->ids[entry]].name == HEAPPROF_UNNAMED) return;
+    if (!rb_heapprof_callers_key_p(key) ||
+        identities->all[identities->ids[entry]].name == HEAPPROF_UNNAMED)
+        return;
     if (dladdr((void *)rb_heapprof_callers_of_key(key), &info)) return;
     rb_heapprof_address_table_remove(&identities->addresses, identities_of_page(key), entry);
 }
@@ -59,7 +62,8 @@ after_unloading(void)
     if (!begin_unloading(&lev)) return;
     bool own_work = rb_heapprof_gc_begin_own_work();
     begin_change();
-    for (uint32_t entry = 1; entry < rb_heapprof.tables.identities.addresses.numbers.end; entry++) forget_caller(entry);
+    for (uint32_t entry = 1; entry < rb_heapprof.tables.identities.addresses.numbers.end; entry++)
+        forget_caller(entry);
     end_change();
     rb_heapprof_gc_end_own_work(own_work);
     rb_gc_vm_unlock_no_barrier(lev);

@@ -136,7 +136,8 @@ begin_thinning(unsigned int full)
 HEAPPROF_COLD static void
 thin_step(unsigned int of, uint32_t count)
 {
-    if (rb_heapprof_thinning_step(&rb_heapprof.tables, &rb_heapprof.room.thinning, of, count)) rb_heapprof.room.rooms++;
+    if (rb_heapprof_thinning_step(&rb_heapprof.tables, &rb_heapprof.room.thinning, of, count))
+        rb_heapprof.room.rooms++;
 }
 
 /* Under the blocks' lock. Where stacks have no room all samples are thinned, for all of them

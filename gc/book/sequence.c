@@ -31,8 +31,10 @@ struct heapprof_seen {
 };
 
 enum { CREDIT = 256 << 20, CREDIT_EACH = 4096 };
-static struct heapprof_seen tables_seen = { .checksum = rb_heapprof_checksum_tables, .credit = CREDIT };
-static struct heapprof_seen blocks_seen = { .checksum = rb_heapprof_checksum_blocks, .credit = CREDIT };
+static struct heapprof_seen tables_seen = { .checksum = rb_heapprof_checksum_tables,
+                                            .credit = CREDIT };
+static struct heapprof_seen blocks_seen = { .checksum = rb_heapprof_checksum_blocks,
+                                            .credit = CREDIT };
 
 HEAPPROF_COLD static void
 note_unchanged(struct heapprof_seen *seen)
@@ -86,8 +88,16 @@ HEAPPROF_COLD void rb_heapprof_gc_begin_change(void) { begin_change(); }
 HEAPPROF_COLD void rb_heapprof_gc_end_change(void) { end_change(); }
 
 /* Under the blocks' lock, when it was free before. */
-HEAPPROF_COLD static void begin_blocks(void) { open_word(&rb_heapprof_sequence.blocks, &blocks_seen); }
-HEAPPROF_COLD static void end_blocks(void) { close_word(&rb_heapprof_sequence.blocks, &blocks_seen); }
+HEAPPROF_COLD static void
+begin_blocks(void)
+{
+    open_word(&rb_heapprof_sequence.blocks, &blocks_seen);
+}
+HEAPPROF_COLD static void
+end_blocks(void)
+{
+    close_word(&rb_heapprof_sequence.blocks, &blocks_seen);
+}
 
 /* In the child of a fork. A thread that was in the midst of a section is not there. */
 HEAPPROF_COLD static void

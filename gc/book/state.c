@@ -40,7 +40,8 @@ rb_heapprof_gc_account(void)
 HEAPPROF_COLD void
 rb_heapprof_gc_copy_rest(void)
 {
-    while (rb_heapprof.work.copies && rb_heapprof_copies_step(rb_heapprof.work.copies, false)) continue;
+    while (rb_heapprof.work.copies && rb_heapprof_copies_step(rb_heapprof.work.copies, false))
+        continue;
     rb_heapprof.work.copies = NULL;
 }
 

@@ -56,7 +56,8 @@ forget_sample(uintptr_t object)
 HEAPPROF_COLD static uint32_t *
 identities_of_page(uintptr_t key)
 {
-    return rb_heapprof_object_key_p(key) ? &page_of((VALUE)key)->identities : &rb_heapprof.tables.identities.elsewhere;
+    return rb_heapprof_object_key_p(key) ? &page_of((VALUE)key)->identities
+                                         : &rb_heapprof.tables.identities.elsewhere;
 }
 
 /* The same as forget_sample, for identities that nobody needs. */
@@ -133,7 +134,8 @@ rb_heapprof_gc_was_gone_p(uintptr_t address, void *unused)
     rb_objspace_t *objspace = rb_gc_get_objspace();
 
     if (!gone_as_of.sweeping || gone_as_of.gc_count != objspace->profile.count) return false;
-    if (GET_HEAP_PAGE(address) == page_being_swept) return !MARKED_IN_BITMAP(page_being_swept->mark_bits, address);
+    if (GET_HEAP_PAGE(address) == page_being_swept)
+        return !MARKED_IN_BITMAP(page_being_swept->mark_bits, address);
     return rb_gc_impl_garbage_object_p(objspace, (VALUE)address);
 }
 

@@ -50,7 +50,8 @@ walk_page_after(uintptr_t address)
 
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if ((uintptr_t)rb_darray_get(objspace->heap_pages.sorted, middle)->body <= address) low = middle + 1;
+        if ((uintptr_t)rb_darray_get(objspace->heap_pages.sorted, middle)->body <= address)
+            low = middle + 1;
         else high = middle;
     }
     return low < count ? rb_darray_get(objspace->heap_pages.sorted, low) : NULL;

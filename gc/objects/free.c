@@ -29,7 +29,8 @@ sample_dies(struct heap_page *page, uint32_t entry)
 {
     struct heapprof_live_table *live = &rb_heapprof.tables.live;
 
-    rb_heapprof_sites_count_free(&rb_heapprof.tables.sites, rb_heapprof_live_table_sample(live, entry)->site);
+    rb_heapprof_sites_count_free(&rb_heapprof.tables.sites,
+                                 rb_heapprof_live_table_sample(live, entry)->site);
     rb_heapprof_address_table_remove(&live->addresses, &page->heapprof.samples, entry);
 }
 

@@ -85,7 +85,8 @@ find_object_site(uint32_t stack, VALUE object, struct known_site *known, bool by
     if (class_id == 0) return 0;
     uint32_t site = rb_heapprof_sites_intern(&rb_heapprof.tables.sites, stack, class_id);
     if (site && by_class && of_class) {
-        *known = (struct known_site){ RBASIC_CLASS(object), stack, class_id, site, known_sites_age() };
+        *known =
+            (struct known_site){ RBASIC_CLASS(object), stack, class_id, site, known_sites_age() };
     }
     return site;
 }
@@ -97,13 +98,15 @@ site_of(uint32_t stack, VALUE object)
 {
     const struct heapprof_sites *sites = &rb_heapprof.tables.sites;
     VALUE klass = RBASIC(object)->klass;
-    struct known_site *known = &known_sites.all[((klass >> 4) + stack * 7) & (numberof(known_sites.all) - 1)];
+    struct known_site *known =
+        &known_sites.all[((klass >> 4) + stack * 7) & (numberof(known_sites.all) - 1)];
     bool by_class = by_class_p(object);
 
-    if (by_class && known->klass == klass && known->stack == stack && known->age == known_sites_age() &&
-        known->site < sites->numbers.end) {
+    if (by_class && known->klass == klass && known->stack == stack &&
+        known->age == known_sites_age() && known->site < sites->numbers.end) {
         const struct heapprof_site *site = rb_heapprof_sites_get(sites, known->site);
-        if (site->used && site->stack == stack && site->class_id == known->class_id) return known->site;
+        if (site->used && site->stack == stack && site->class_id == known->class_id)
+            return known->site;
     }
     return find_object_site(stack, object, known, by_class);
 }
@@ -338,7 +341,8 @@ due_p(rb_objspace_t *objspace, const rb_ractor_newobj_cache_t *cache, size_t hea
 HEAPPROF_COLD static void
 clear_dead_stack(bool deep)
 {
-    static void *(*const volatile fill)(void *, int, size_t) = memset; /* gcc would leave a plain memset out */
+    static void *(*const volatile fill)(void *, int, size_t) =
+        memset; /* gcc would leave a plain memset out */
     char room[4096];
 
     if (deep) fill(room, 0, sizeof(room));
@@ -469,7 +473,8 @@ HEAPPROF_COLD uint32_t
 rb_heapprof_gc_stack_of(VALUE object)
 {
     const struct heapprof_tables *tables = &rb_heapprof.tables;
-    uint32_t entry = rb_heapprof_on ? rb_heapprof_address_table_find(&tables->live.addresses, object) : 0;
+    uint32_t entry =
+        rb_heapprof_on ? rb_heapprof_address_table_find(&tables->live.addresses, object) : 0;
     struct stack_search search = { .object = object };
 
     if (entry) {

@@ -21,7 +21,8 @@ finalizer_i(st_data_t object, st_data_t finalizers, st_data_t visit)
 }
 
 HEAPPROF_COLD void
-rb_heapprof_gc_each_finalizer(void (*function)(VALUE object, VALUE finalizers, void *data), void *data)
+rb_heapprof_gc_each_finalizer(void (*function)(VALUE object, VALUE finalizers, void *data),
+                              void *data)
 {
     rb_objspace_t *objspace = rb_gc_get_objspace();
     struct finalizer_visit visit = { function, data };

@@ -28,10 +28,12 @@ visit_foreign_i(VALUE object, size_t slot_bytes, void *data)
 
     if (visit->vm.begin <= type && type < visit->vm.end) return;
     if (typed && RTYPEDDATA_EMBEDDED_P(object)) {
-        visit->function((uintptr_t)RTYPEDDATA_GET_DATA(object), (uintptr_t)object + slot_bytes, visit->data);
+        visit->function((uintptr_t)RTYPEDDATA_GET_DATA(object), (uintptr_t)object + slot_bytes,
+                        visit->data);
     }
     else {
-        visit->function((uintptr_t)&DATA_PTR(object), (uintptr_t)(&DATA_PTR(object) + 1), visit->data);
+        visit->function((uintptr_t)&DATA_PTR(object), (uintptr_t)(&DATA_PTR(object) + 1),
+                        visit->data);
     }
 }
 
@@ -42,7 +44,8 @@ visit_foreign_of_page_i(const struct heap_page *page, void *data)
 }
 
 HEAPPROF_COLD void
-rb_heapprof_gc_each_foreign(void (*function)(uintptr_t begin, uintptr_t end, void *data), void *data)
+rb_heapprof_gc_each_foreign(void (*function)(uintptr_t begin, uintptr_t end, void *data),
+                            void *data)
 {
     struct foreign_visit visit = { .function = function, .data = data };
 
@@ -62,7 +65,9 @@ visit_fiber_i(VALUE object, size_t slot_bytes, void *data)
 {
     const struct fiber_visit *visit = data;
 
-    if (!RB_TYPE_P(object, T_DATA) || !RTEST(rb_obj_is_fiber(object)) || !RTYPEDDATA_GET_DATA(object)) return;
+    if (!RB_TYPE_P(object, T_DATA) || !RTEST(rb_obj_is_fiber(object)) ||
+        !RTYPEDDATA_GET_DATA(object))
+        return;
     if (RTEST(rb_fiber_alive_p(object))) visit->function(RTYPEDDATA_GET_DATA(object), visit->data);
 }
 

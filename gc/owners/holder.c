@@ -11,7 +11,8 @@
 #include "gc/book/track.h"
 
 #define VM_TABLES(T) \
-    T(INTERNED_STRINGS, "interned strings") T(SYMBOLS, "symbols") T(GENERIC_IVARS, "generic ivars") \
+    T(INTERNED_STRINGS, "interned strings") T(SYMBOLS, "symbols") \
+    T(GENERIC_IVARS, "generic ivars") \
     T(FINALIZERS, "finalizers") T(OBJECT_IDS, "object ids") T(METHODS, "method caches") \
     T(CALLS, "call infos") T(CONSTANT_CACHES, "constant caches") T(FEATURES, "loaded features") \
     T(SHAPES, "shapes") T(HEAP_PAGES, "heap pages") T(GC, "garbage collector") \
@@ -57,7 +58,8 @@ library_named_p(uint32_t id, const char *name)
 {
     const struct heapprof_identities *identities = &rb_heapprof.tables.identities;
     size_t length;
-    const char *other = rb_heapprof_strings_get(&rb_heapprof.tables.strings, identities->all[id].name, &length);
+    const char *other =
+        rb_heapprof_strings_get(&rb_heapprof.tables.strings, identities->all[id].name, &length);
 
     return length == strlen(name) && memcmp(other, name, length) == 0;
 }
@@ -86,7 +88,8 @@ alive_p(VALUE object)
     rb_objspace_t *objspace = rb_gc_get_objspace();
     bool alive = false;
 
-    if (!heap_page_for_ptr(objspace, object) || rb_gc_impl_garbage_object_p(objspace, object)) return false;
+    if (!heap_page_for_ptr(objspace, object) || rb_gc_impl_garbage_object_p(objspace, object))
+        return false;
     asan_unpoisoning_object(object) {
         enum ruby_value_type type = RB_BUILTIN_TYPE(object);
         alive = type != T_NONE && type != T_ZOMBIE && type != T_MOVED;

@@ -77,7 +77,8 @@ add_page(const struct heap_page *page, struct heapprof_pages *pages)
     size_t slots = walk_page(page, add_object_i, pages) * page->slot_size;
     size_t padding = page->total_slots ? HEAP_PAGE_SIZE - page->total_slots * page->slot_size : 0;
     size_t free_slots = HEAP_PAGE_SIZE - padding - slots;
-    size_t absent = HEAP_PAGE_SIZE - rb_heapprof_resident_bytes((uintptr_t)page->body, HEAP_PAGE_SIZE);
+    size_t absent =
+        HEAP_PAGE_SIZE - rb_heapprof_resident_bytes((uintptr_t)page->body, HEAP_PAGE_SIZE);
 
     leave_out(&free_slots, &absent);
     leave_out(&slots, &absent);

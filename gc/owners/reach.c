@@ -41,8 +41,9 @@
 #define READ_BYTES ((size_t)256 << 20)
 #define WINDOW_BYTES ((size_t)16 << 10) /* what a step reads at most */
 #define FIRST_BYTES ((size_t)512)
-#define STRETCH_BYTES ((size_t)2 << 20) /* one question to the system: which pages were written to? */
-#define STRETCH_COST_BYTES (STRETCH_BYTES / PAGE_BYTES * sizeof(uint64_t)) /* what that question reads */
+#define STRETCH_BYTES ((size_t)2 << 20) /* a question to the system: which pages were written? */
+/* What that question reads. */
+#define STRETCH_COST_BYTES (STRETCH_BYTES / PAGE_BYTES * sizeof(uint64_t))
 #define PAGE_BYTES 4096 /* no page of a system is smaller */
 #define ROOT_BYTES 256 /* the size of a struct if nothing tells it */
 #define BLOCK_ALIGNMENT (2 * sizeof(uintptr_t)) /* glibc's */

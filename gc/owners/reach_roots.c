@@ -20,7 +20,8 @@ reach_data(VALUE object, size_t slot_bytes)
         reach_word((uintptr_t)DATA_PTR(object), true);
         return;
     }
-    for (size_t i = sizeof(struct RTypedData) / sizeof(*words); i < slot_bytes / sizeof(*words); i++) {
+    for (size_t i = sizeof(struct RTypedData) / sizeof(*words); i < slot_bytes / sizeof(*words);
+         i++) {
         reach_word(words[i], false);
     }
 }
@@ -41,7 +42,12 @@ reach_regexp(const struct re_pattern_buffer *regexp)
 {
     if (!regexp) return;
     const void *const blocks[] = {
-        regexp->p, regexp->exact, regexp->int_map, regexp->int_map_backward, regexp->repeat_range, regexp->chain,
+        regexp->p,
+        regexp->exact,
+        regexp->int_map,
+        regexp->int_map_backward,
+        regexp->repeat_range,
+        regexp->chain,
     };
     for (size_t i = 0; i < numberof(blocks); i++) {
         if (rb_heapprof_maybe_block_p(blocks[i])) take_block((uintptr_t)blocks[i]);
@@ -79,7 +85,8 @@ library_i(struct dl_phdr_info *info, size_t size, void *data)
     if (library->number-- > 0) return 0;
     snprintf(library->name, sizeof(library->name), "[C] %s",
              !*info->dlpi_name ? "program" : slash ? slash + 1 : info->dlpi_name);
-    for (int i = 0; i < info->dlpi_phnum && library->segment_count < numberof(library->segments); i++) {
+    for (int i = 0; i < info->dlpi_phnum && library->segment_count < numberof(library->segments);
+         i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_W)) continue;
         uintptr_t begin = (info->dlpi_addr + segment->p_vaddr) & ~(sizeof(uintptr_t) - 1);

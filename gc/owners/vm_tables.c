@@ -31,7 +31,8 @@ own_caches(const rb_vm_t *vm)
     own_vm_table(VM_METHODS, vm->unused_block_warning_table);
     own_vm_table(VM_CALLS, vm->ci_table);
     own_id_table(VM_CONSTANT_CACHES, vm->constant_cache);
-    if (vm->constant_cache) rb_id_table_foreach_values(vm->constant_cache, own_constant_caches_i, NULL);
+    if (vm->constant_cache)
+        rb_id_table_foreach_values(vm->constant_cache, own_constant_caches_i, NULL);
 }
 
 /* If a shape has one child, `edges` is that child, with a mark in its lowest bit. */

@@ -62,7 +62,8 @@ child_i(VALUE child, void *data)
     struct wb_list *list = data;
 
     if (RB_SPECIAL_CONST_P(child) || list->refused) return;
-    list->refused = !HEAPPROF_MEM_GROW(list->mem, list->children, list->children_capacity, list->child_count + 1);
+    list->refused = !HEAPPROF_MEM_GROW(list->mem, list->children, list->children_capacity,
+                                       list->child_count + 1);
     if (!list->refused) list->children[list->child_count++] = child;
 }
 
@@ -85,7 +86,9 @@ add_parent(struct wb_list *list, VALUE object)
 {
     size_t first = list->child_count;
 
-    if (!HEAPPROF_MEM_GROW(list->mem, list->parents, list->parents_capacity, list->parent_count + 1)) return NULL;
+    if (!HEAPPROF_MEM_GROW(list->mem, list->parents, list->parents_capacity,
+                           list->parent_count + 1))
+        return NULL;
     list->refused = false;
     each_child(object, child_i, list);
     if (list->refused) {
@@ -116,7 +119,8 @@ find_in(const struct wb_list *list, VALUE object)
         if (list->parents[middle].object < object) low = middle + 1;
         else high = middle;
     }
-    return low < list->parent_count && list->parents[low].object == object ? &list->parents[low] : NULL;
+    return low < list->parent_count && list->parents[low].object == object ? &list->parents[low]
+                                                                           : NULL;
 }
 
 HEAPPROF_COLD static bool

@@ -41,7 +41,8 @@ pair_number(const struct wb_pairs *pairs, VALUE parent, VALUE child)
 {
     uint32_t number;
 
-    for (uint64_t probe = pair_hash(parent, child); (number = rb_heapprof_index_at(&pairs->index, probe)) != 0; probe++) {
+    for (uint64_t probe = pair_hash(parent, child);
+         (number = rb_heapprof_index_at(&pairs->index, probe)) != 0; probe++) {
         if (pairs->all[number].parent == parent && pairs->all[number].child == child) return number;
     }
     return 0;

@@ -25,7 +25,8 @@ rb_heapprof_gc_wbcheck_offset(VALUE parent, VALUE child)
 {
     VALUE words[HEAPPROF_WBCHECK_STRUCT_BYTES / sizeof(VALUE)];
     int fd = rb_heapprof_peek_open();
-    size_t bytes = rb_heapprof_peek(fd, (uintptr_t)RTYPEDDATA_GET_DATA(parent), words, sizeof(words));
+    size_t bytes =
+        rb_heapprof_peek(fd, (uintptr_t)RTYPEDDATA_GET_DATA(parent), words, sizeof(words));
 
     rb_heapprof_peek_close(fd);
     for (size_t i = 0; i < bytes / sizeof(VALUE); i++) {
@@ -47,11 +48,14 @@ barrier_site_of(uintptr_t address)
     uint32_t number;
 
     if (!wb_sites.kept) return 0;
-    for (uint64_t probe = rb_heapprof_index_hash(address); (number = rb_heapprof_index_at(&wb_sites.index, probe)) != 0; probe++) {
+    for (uint64_t probe = rb_heapprof_index_hash(address);
+         (number = rb_heapprof_index_at(&wb_sites.index, probe)) != 0; probe++) {
         if (wb_sites.all[number].address == address) return number;
     }
-    if (!HEAPPROF_MEM_GROW(&wb_sites.mem, wb_sites.all, wb_sites.capacity, (size_t)wb_sites.count + 2) ||
-        !rb_heapprof_index_reserve(&wb_sites.index, &wb_sites.mem, wb_sites.count, site_hash_i, NULL)) {
+    if (!HEAPPROF_MEM_GROW(&wb_sites.mem, wb_sites.all, wb_sites.capacity,
+                           (size_t)wb_sites.count + 2) ||
+        !rb_heapprof_index_reserve(&wb_sites.index, &wb_sites.mem, wb_sites.count, site_hash_i,
+                                   NULL)) {
         return 0;
     }
     wb_sites.all[++wb_sites.count] = (struct heapprof_barrier_site){ .address = address };

@@ -20,7 +20,8 @@ static struct {
 HEAPPROF_COLD static uint64_t
 told_hash(const struct heapprof_told *told)
 {
-    uint64_t hash = rb_heapprof_index_hash(told->address ^ rb_heapprof_index_hash((uintptr_t)told->type));
+    uint64_t hash =
+        rb_heapprof_index_hash(told->address ^ rb_heapprof_index_hash((uintptr_t)told->type));
 
     return rb_heapprof_index_hash(hash + (uint64_t)told->offset);
 }
@@ -53,18 +54,24 @@ HEAPPROF_COLD static void
 told_of(VALUE parent, VALUE child, uintptr_t address)
 {
     struct heapprof_told told = {
-        .type = RTYPEDDATA_TYPE(parent), .offset = rb_heapprof_gc_wbcheck_offset(parent, child), .address = address, .count = 1,
+        .type = RTYPEDDATA_TYPE(parent),
+        .offset = rb_heapprof_gc_wbcheck_offset(parent, child),
+        .address = address,
+        .count = 1,
     };
     uint32_t number;
 
     leave_told_to_parent();
-    for (uint64_t probe = told_hash(&told); (number = rb_heapprof_index_at(&wb_told.index, probe)) != 0; probe++) {
+    for (uint64_t probe = told_hash(&told);
+         (number = rb_heapprof_index_at(&wb_told.index, probe)) != 0; probe++) {
         if (!same_told_p(&wb_told.all[number], &told)) continue;
         wb_told.all[number].count++;
         return;
     }
-    if (!HEAPPROF_MEM_GROW(&wb_told.mem, wb_told.all, wb_told.capacity, (size_t)wb_told.count + 2) ||
-        !rb_heapprof_index_reserve(&wb_told.index, &wb_told.mem, wb_told.count, told_hash_i, NULL)) {
+    if (!HEAPPROF_MEM_GROW(&wb_told.mem, wb_told.all, wb_told.capacity,
+                           (size_t)wb_told.count + 2) ||
+        !rb_heapprof_index_reserve(&wb_told.index, &wb_told.mem, wb_told.count, told_hash_i,
+                                   NULL)) {
         return;
     }
     wb_told.all[++wb_told.count] = told;

@@ -55,7 +55,8 @@ note(VALUE parent, VALUE child, uint32_t site, bool early)
 
     wb.stat.barriers++;
     if (number) wb.noted->all[number].early &= early;
-    else if (!add_pair(wb.noted, (struct wb_pair){ parent, child, site, early })) wb.incomplete = true;
+    else if (!add_pair(wb.noted, (struct wb_pair){ parent, child, site, early }))
+        wb.incomplete = true;
 }
 
 /* These stand for rb_gc_writebarrier and rb_gc_writebarrier_remember. The originals only do the
@@ -109,7 +110,8 @@ pinned_i(VALUE object, void *data)
     struct pinned_search *search = data;
 
     if (object == search->child) search->found = true;
-    if (RB_SPECIAL_CONST_P(object) || RB_BUILTIN_TYPE(object) != T_DATA || !RTYPEDDATA_P(object)) return;
+    if (RB_SPECIAL_CONST_P(object) || RB_BUILTIN_TYPE(object) != T_DATA || !RTYPEDDATA_P(object))
+        return;
     if (RTYPEDDATA_TYPE(object) == RTYPEDDATA_TYPE(search->node)) search->next = object;
 }
 
@@ -153,7 +155,8 @@ judge_child(VALUE parent, VALUE child)
     if (immortal_p(child)) return;
     uint32_t before = pair_number(wb.noted_before, parent, child);
     if (before) site_was_early(wb.noted_before->all[before].site);
-    wb.missed_i(&(struct heapprof_missed){ parent, child, noted_p(wb.noted_before, parent, child) });
+    wb.missed_i(
+        &(struct heapprof_missed){ parent, child, noted_p(wb.noted_before, parent, child) });
     if (!add_pair(wb.noted, (struct wb_pair){ parent, child })) wb.incomplete = true;
 }
 
@@ -190,7 +193,8 @@ check_object_i(VALUE object, size_t slot_bytes, void *unused)
     const struct wb_parent *parent = look_at(wb.next, object);
     if (!parent || !wb.judge) return;
     while (wb.cursor < last->parent_count && last->parents[wb.cursor].object < object) wb.cursor++;
-    if (wb.cursor < last->parent_count && last->parents[wb.cursor].object == object && !wb.incomplete) {
+    if (wb.cursor < last->parent_count && last->parents[wb.cursor].object == object &&
+        !wb.incomplete) {
         wb.stat.objects++;
         judge_parent(last, &last->parents[wb.cursor], wb.next, parent);
     }
@@ -225,8 +229,8 @@ followed_p(void)
 {
     rb_objspace_t *objspace = rb_gc_get_objspace();
 
-    return !wb.incomplete && wb.moves == rb_heapprof_gc_moves() && wb.gc_count == objspace->profile.count &&
-           wb.marking == is_incremental_marking(objspace);
+    return !wb.incomplete && wb.moves == rb_heapprof_gc_moves() &&
+           wb.gc_count == objspace->profile.count && wb.marking == is_incremental_marking(objspace);
 }
 
 /* Judges the barriers since the last check. */
@@ -236,7 +240,9 @@ judge_sites(void)
     for (uint32_t number = 1; number <= wb.noted->count; number++) {
         const struct wb_pair *pair = &wb.noted->all[number];
         const struct wb_parent *parent = pair->site ? find_in(wb.next, pair->parent) : NULL;
-        if (parent) site_judged(pair->site, pair->parent, pair->child, refers_p(wb.next, parent, pair->child), pair->early);
+        if (parent)
+            site_judged(pair->site, pair->parent, pair->child,
+                        refers_p(wb.next, parent, pair->child), pair->early);
     }
 }
 
@@ -322,7 +328,8 @@ find_called(VALUE object)
 {
     uint32_t number;
 
-    for (uint64_t probe = rb_heapprof_index_hash(object); (number = rb_heapprof_index_at(&wb.called_index, probe)) != 0; probe++) {
+    for (uint64_t probe = rb_heapprof_index_hash(object);
+         (number = rb_heapprof_index_at(&wb.called_index, probe)) != 0; probe++) {
         if (wb.called.parents[number - 1].object == object) return &wb.called.parents[number - 1];
     }
     return NULL;
@@ -332,17 +339,20 @@ find_called(VALUE object)
 HEAPPROF_COLD static bool
 judged_receiver_p(VALUE self)
 {
-    return !RB_SPECIAL_CONST_P(self) && RB_BUILTIN_TYPE(self) == T_DATA && RTYPEDDATA_P(self) && protected_p(self) &&
-           followed_p();
+    return !RB_SPECIAL_CONST_P(self) && RB_BUILTIN_TYPE(self) == T_DATA && RTYPEDDATA_P(self) &&
+           protected_p(self) && followed_p();
 }
 
 HEAPPROF_COLD void
 rb_heapprof_gc_wbcheck_call(VALUE self)
 {
     if (!judged_receiver_p(self) || find_checked(self) || find_called(self)) return;
-    if (!rb_heapprof_index_reserve(&wb.called_index, &wb.mem, wb.called.parent_count, called_hash_i, &wb.called)) return;
+    if (!rb_heapprof_index_reserve(&wb.called_index, &wb.mem, wb.called.parent_count, called_hash_i,
+                                   &wb.called))
+        return;
     if (look_at(&wb.called, self)) {
-        rb_heapprof_index_insert(&wb.called_index, rb_heapprof_index_hash(self), (uint32_t)wb.called.parent_count);
+        rb_heapprof_index_insert(&wb.called_index, rb_heapprof_index_hash(self),
+                                 (uint32_t)wb.called.parent_count);
     }
 }
 
@@ -379,7 +389,8 @@ rb_heapprof_gc_wbcheck_start(heapprof_missed_i *missed_i)
     wb.noted = &wb.pairs[0];
     wb.noted_before = &wb.pairs[1];
 
-    const char *refused = rb_heapprof_redirect(&wb.written, (heapprof_code *)rb_gc_writebarrier, (heapprof_code *)wb_written);
+    const char *refused = rb_heapprof_redirect(&wb.written, (heapprof_code *)rb_gc_writebarrier,
+                                               (heapprof_code *)wb_written);
     if (!refused) {
         refused = rb_heapprof_redirect(&wb.remembered, (heapprof_code *)rb_gc_writebarrier_remember,
                                        (heapprof_code *)wb_remembered);

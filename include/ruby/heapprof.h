@@ -192,7 +192,8 @@ struct rb_heapprof_row {
  * -1 if memory is short. Needs no GVL if function needs none.
  */
 int rb_heapprof_snapshot_each(const rb_heapprof_snapshot_t *snapshot,
-                              int (*function)(const struct rb_heapprof_row *row, void *data), void *data);
+                              int (*function)(const struct rb_heapprof_row *row, void *data),
+                              void *data);
 
 /**
  * Writes the snapshot as pprof (profile.proto), packed by gzip, mode 0600. The file has a
@@ -209,7 +210,8 @@ int64_t rb_heapprof_snapshot_write(const rb_heapprof_snapshot_t *snapshot, const
  * not jump out.
  */
 int rb_heapprof_allocation_stack(VALUE object,
-                                 int (*function)(const struct rb_heapprof_row *row, void *data), void *data);
+                                 int (*function)(const struct rb_heapprof_row *row, void *data),
+                                 void *data);
 
 /** Numbers about the profiler itself. If it is not running, all except size are 0. */
 struct rb_heapprof_stat {

@@ -67,7 +67,8 @@ take(struct memcheck_block_list *list, const char *text, uint32_t *number)
     if (spaces > 0 && list->count > 0) {
         struct memcheck_block *leader = &list->blocks[list->count - 1];
         leader->indirect_blocks++;
-        if (block.bytes < INT64_MAX / 2 - leader->indirect_bytes) leader->indirect_bytes += block.bytes;
+        if (block.bytes < INT64_MAX / 2 - leader->indirect_bytes)
+            leader->indirect_bytes += block.bytes;
     }
     if (spaces > 0) return true;
     block.number = *number;

@@ -93,7 +93,8 @@ take(struct memcheck_reader *reader, char *line, size_t length, bool at_start)
     static const char begin[] = "<valgrindoutput>", end[] = "</valgrindoutput>", xml[] = "<?xml";
 
     if (at_start && strncmp(line, xml, strlen(xml)) == 0) {
-        if (in_the_middle_p(reader)) reader->wrong = "a process begins in the middle of another one's element";
+        if (in_the_middle_p(reader))
+            reader->wrong = "a process begins in the middle of another one's element";
         restart(reader);
         memcheck_reader_begin_document(reader, reader->document);
     }
@@ -122,7 +123,8 @@ read_lines(struct memcheck_reader *reader, FILE *file, unsigned long *number)
         at_start = length > 0 && line[length - 1] == '\n';
     }
     if (!reader->wrong && ferror(file)) reader->wrong = "it cannot be read";
-    if (!reader->wrong && in_the_middle_p(reader)) reader->wrong = "it ends in the middle of an element";
+    if (!reader->wrong && in_the_middle_p(reader))
+        reader->wrong = "it ends in the middle of an element";
 }
 
 bool
@@ -141,7 +143,8 @@ memcheck_valgrind_read(struct memcheck_valgrind *valgrind, FILE *file,
         reader->document = MEMCHECK_NO_DOCUMENT;
         restart(reader);
         read_lines(reader, file, &number);
-        if (reader->wrong) snprintf(error, MEMCHECK_VALGRIND_ERROR_MAX, "line %lu: %s", number, reader->wrong);
+        if (reader->wrong)
+            snprintf(error, MEMCHECK_VALGRIND_ERROR_MAX, "line %lu: %s", number, reader->wrong);
         XML_ParserFree(reader->parser);
     }
     else {

@@ -1,7 +1,8 @@
 /* messages.c - reads what the process itself says in Valgrind's XML (vm/memcheck/valgrind.c has
  * the format):
  *
- *     heapprof stack      the Ruby stack of the errors before it in the same thread that have none yet
+ *     heapprof stack      the Ruby stack of the errors before it in the same thread that have
+ *                         none yet
  *     heapprof methods    which C functions are Ruby methods
  *
  * Other messages of a program are skipped, and so are lines that do not have three fields. */
@@ -72,7 +73,9 @@ read_frames(struct memcheck_reader *reader, const char *text)
         if (!MEMCHECK_READER_ROOM(reader, valgrind->ruby_frames, valgrind->ruby_frame_capacity,
                                   valgrind->ruby_frame_count)) return;
         valgrind->ruby_frames[valgrind->ruby_frame_count++] = (struct memcheck_ruby_frame){
-            .name = keep(reader, &line, 0), .line = (uint32_t)strtoul(line.fields[1], NULL, 10), .file = keep(reader, &line, 2),
+            .name = keep(reader, &line, 0),
+            .line = (uint32_t)strtoul(line.fields[1], NULL, 10),
+            .file = keep(reader, &line, 2),
         };
     }
 }
@@ -81,7 +84,8 @@ static void
 take_stack(struct memcheck_reader *reader, const char *text)
 {
     struct memcheck_valgrind *valgrind = reader->valgrind;
-    uint32_t first = valgrind->ruby_frame_count, place = waiting_before(reader, valgrind->error_count);
+    uint32_t first = valgrind->ruby_frame_count,
+             place = waiting_before(reader, valgrind->error_count);
 
     if (!place) return;
     read_frames(reader, text);
@@ -116,8 +120,10 @@ memcheck_reader_take_message(struct memcheck_reader *reader)
     static const char stack[] = "heapprof stack\n", methods[] = "heapprof methods\n";
 
     if (reader->document == MEMCHECK_NO_DOCUMENT) return;
-    if (strncmp(reader->text, stack, strlen(stack)) == 0) take_stack(reader, reader->text + strlen(stack));
-    else if (strncmp(reader->text, methods, strlen(methods)) == 0) take_methods(reader, reader->text + strlen(methods));
+    if (strncmp(reader->text, stack, strlen(stack)) == 0)
+        take_stack(reader, reader->text + strlen(stack));
+    else if (strncmp(reader->text, methods, strlen(methods)) == 0)
+        take_methods(reader, reader->text + strlen(methods));
 }
 
 #endif

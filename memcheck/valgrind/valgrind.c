@@ -55,8 +55,9 @@ static bool
 wrapper_p(const char *library)
 {
     static const char *const wrappers[] = {
-        "vgpreload_*", "libc.so*", "libc-[0-9]*", "ld-*", "libstdc++.so*", "libc++*.so*", "libgcc_s.so*", "libpthread*", "libm.so*",
-        "libdl.so*", NULL
+        "vgpreload_*", "libc.so*",     "libc-[0-9]*", "ld-*",     "libstdc++.so*",
+        "libc++*.so*", "libgcc_s.so*", "libpthread*", "libm.so*", "libdl.so*",
+        NULL
     };
     return matches_p(wrappers, library);
 }
@@ -80,7 +81,8 @@ reader_p(const char *function)
 static enum memcheck_role
 role_of(const char *function, const char *library, const char *core)
 {
-    if (!library[0] || wrapper_p(library) || strncmp(function, "rb_heapprof_all_", 16) == 0) return MEMCHECK_WRAPPER;
+    if (!library[0] || wrapper_p(library) || strncmp(function, "rb_heapprof_all_", 16) == 0)
+        return MEMCHECK_WRAPPER;
     if (strcmp(library, core) != 0) return MEMCHECK_OF_EXTENSION;
     return interpreter_p(function) ? MEMCHECK_INTERPRETER : MEMCHECK_OF_CORE;
 }
@@ -219,7 +221,8 @@ memcheck_valgrind_attribute(struct memcheck_valgrind *valgrind, const char *core
     find_methods(valgrind);
     for (uint32_t i = 0; i < valgrind->error_count; i++) {
         struct memcheck_error *error = &valgrind->errors[i];
-        uint32_t asked = error->kind == MEMCHECK_UNDEFINED && error->stack_count > 1 ? 1 : error->stack_count;
+        uint32_t asked =
+            error->kind == MEMCHECK_UNDEFINED && error->stack_count > 1 ? 1 : error->stack_count;
         error->core = true;
         for (uint32_t s = 0; s < asked; s++) {
             attribute_stack(valgrind, error, &valgrind->stacks[error->first_stack + s]);

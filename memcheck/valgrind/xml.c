@@ -18,8 +18,9 @@
 
 /* The elements that are read. */
 #define ELEMENTS(E) \
-    E(valgrindoutput) E(pid) E(args) E(argv) E(exe) E(arg) E(status) E(state) E(error) E(unique) E(kind) E(what) E(xwhat) \
-    E(text) E(leakedbytes) E(leakedblocks) E(auxwhat) E(xauxwhat) E(stack) E(frame) E(obj) E(fn) E(dir) E(file) E(line) E(pair) \
+    E(valgrindoutput) E(pid) E(args) E(argv) E(exe) E(arg) E(status) E(state) \
+    E(error) E(unique) E(kind) E(what) E(xwhat) E(text) E(leakedbytes) E(leakedblocks) \
+    E(auxwhat) E(xauxwhat) E(stack) E(frame) E(obj) E(fn) E(dir) E(file) E(line) E(pair) \
     E(count) E(fatal_signal) E(signame) E(tid) E(clientmsg)
 
 enum element {
@@ -108,7 +109,8 @@ end_exe(struct memcheck_reader *reader)
 static void
 end_state(struct memcheck_reader *reader)
 {
-    if (strcmp(reader->text, "FINISHED") == 0) reader->valgrind->documents[reader->document].finished = true;
+    if (strcmp(reader->text, "FINISHED") == 0)
+        reader->valgrind->documents[reader->document].finished = true;
 }
 
 void
@@ -131,7 +133,8 @@ add_stack(struct memcheck_reader *reader, uint32_t title)
 
     if (!MEMCHECK_READER_ROOM(reader, valgrind->stacks, valgrind->stack_capacity,
                               valgrind->stack_count)) return;
-    valgrind->stacks[valgrind->stack_count++] = (struct memcheck_c_stack){title, valgrind->frame_count, 0};
+    valgrind->stacks[valgrind->stack_count++] =
+        (struct memcheck_c_stack){ title, valgrind->frame_count, 0 };
     reader->error.stack_count++;
 }
 
@@ -237,8 +240,11 @@ keep_error(struct memcheck_reader *reader, enum memcheck_kind kind)
 
     reader->error.kind = kind;
     reader->error.document = reader->document;
-    if (valgrind->error_count == ERRORS_MOST) memcheck_reader_stop(reader, "there are more than 65536 errors");
-    if (!MEMCHECK_READER_ROOM(reader, valgrind->errors, valgrind->error_capacity, valgrind->error_count)) return;
+    if (valgrind->error_count == ERRORS_MOST)
+        memcheck_reader_stop(reader, "there are more than 65536 errors");
+    if (!MEMCHECK_READER_ROOM(reader, valgrind->errors, valgrind->error_capacity,
+                              valgrind->error_count))
+        return;
     valgrind->errors[valgrind->error_count++] = reader->error;
 }
 
@@ -250,7 +256,8 @@ end_error(struct memcheck_reader *reader)
     int at = 0;
 
     while (kinds[at].name[0] && strcmp(kinds[at].name, reader->kind) != 0) at++;
-    if (!memcheck_error_p(kinds[at].kind) && reader->valgrind->documents[reader->document].finished) return;
+    if (!memcheck_error_p(kinds[at].kind) && reader->valgrind->documents[reader->document].finished)
+        return;
     keep_error(reader, reader->freed ? kinds[at].freed : kinds[at].kind);
 }
 
@@ -340,7 +347,8 @@ end_pair(struct memcheck_reader *reader)
 {
     struct memcheck_valgrind *valgrind = reader->valgrind;
 
-    for (uint32_t i = valgrind->error_count; i-- > 0 && valgrind->errors[i].document >= reader->document; ) {
+    for (uint32_t i = valgrind->error_count;
+         i-- > 0 && valgrind->errors[i].document >= reader->document; ) {
         struct memcheck_error *error = &valgrind->errors[i];
         if (error->document == reader->document &&
             error->unique == reader->pair_unique) error->times = reader->pair_count;
@@ -350,14 +358,33 @@ end_pair(struct memcheck_reader *reader)
 /* ---- the parser's calls ---- */
 
 static void (*const begins[ELEMENTS_END])(struct memcheck_reader *) = {
-    [IN_error] = begin_error, [IN_fatal_signal] = begin_error, [IN_stack] = begin_stack, [IN_frame] = begin_frame,
+    [IN_error] = begin_error,
+    [IN_fatal_signal] = begin_error,
+    [IN_stack] = begin_stack,
+    [IN_frame] = begin_frame,
 };
 
 static void (*const ends[ELEMENTS_END])(struct memcheck_reader *) = {
-    [IN_pid] = end_pid, [IN_exe] = end_exe, [IN_state] = end_state, [IN_error] = end_error, [IN_fatal_signal] = end_fatal_signal,
-    [IN_unique] = end_unique, [IN_kind] = end_kind, [IN_what] = end_what, [IN_signame] = end_what, [IN_auxwhat] = end_auxwhat,
-    [IN_text] = end_text, [IN_leakedbytes] = end_leakedbytes, [IN_leakedblocks] = end_leakedblocks, [IN_obj] = end_obj,
-    [IN_fn] = end_fn, [IN_dir] = end_dir, [IN_file] = end_file, [IN_line] = end_line, [IN_count] = end_count, [IN_pair] = end_pair,
+    [IN_pid] = end_pid,
+    [IN_exe] = end_exe,
+    [IN_state] = end_state,
+    [IN_error] = end_error,
+    [IN_fatal_signal] = end_fatal_signal,
+    [IN_unique] = end_unique,
+    [IN_kind] = end_kind,
+    [IN_what] = end_what,
+    [IN_signame] = end_what,
+    [IN_auxwhat] = end_auxwhat,
+    [IN_text] = end_text,
+    [IN_leakedbytes] = end_leakedbytes,
+    [IN_leakedblocks] = end_leakedblocks,
+    [IN_obj] = end_obj,
+    [IN_fn] = end_fn,
+    [IN_dir] = end_dir,
+    [IN_file] = end_file,
+    [IN_line] = end_line,
+    [IN_count] = end_count,
+    [IN_pair] = end_pair,
     [IN_tid] = end_tid,
 };
 
@@ -417,7 +444,8 @@ end_i(void *data, const XML_Char *name)
 
     (void)name;
     reader->text[reader->text_length] = '\0';
-    bool wanted = in_error_p(reader) || in_message_p(reader, element) || outside_of_errors_p(element);
+    bool wanted =
+        in_error_p(reader) || in_message_p(reader, element) || outside_of_errors_p(element);
     if (!reader->wrong && ends[element] && reader->depth >= 2 && wanted) ends[element](reader);
     reader->text_length = 0;
     reader->depth--;
@@ -427,7 +455,8 @@ static void XMLCALL
 text_i(void *data, const XML_Char *text, int length)
 {
     struct memcheck_reader *reader = data;
-    size_t room = MEMCHECK_TEXT_MOST - reader->text_length, take = (size_t)length < room ? (size_t)length : room;
+    size_t room = MEMCHECK_TEXT_MOST - reader->text_length,
+           take = (size_t)length < room ? (size_t)length : room;
 
     memcpy(reader->text + reader->text_length, text, take);
     reader->text_length += take;

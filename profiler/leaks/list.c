@@ -19,7 +19,8 @@ static void
 put_string(const struct leak_list *list, uint32_t string)
 {
     size_t length = 0;
-    const char *text = string ? rb_heapprof_strings_get(&list->tables->strings, string, &length) : "";
+    const char *text =
+        string ? rb_heapprof_strings_get(&list->tables->strings, string, &length) : "";
 
     fwrite(text, 1, length, list->out);
 }
@@ -44,7 +45,10 @@ put_frame(const struct leak_list *list, uint32_t node)
 {
     const struct heapprof_tables *tables = list->tables;
     uint32_t placed = rb_heapprof_leak_placed(tables, node);
-    uint32_t name = rb_heapprof_functions_get(&tables->functions, rb_heapprof_stacks_node(&tables->stacks, node)->function)->name;
+    uint32_t name =
+        rb_heapprof_functions_get(&tables->functions,
+                                  rb_heapprof_stacks_node(&tables->stacks, node)->function)
+            ->name;
 
     if (placed) {
         const struct heapprof_stack_node *one = rb_heapprof_stacks_node(&tables->stacks, placed);
@@ -64,7 +68,8 @@ put_frames(const struct leak_list *list, uint32_t stack)
 
     for (uint32_t node = stack; node; node = rb_heapprof_stacks_node(stacks, node)->parent) count++;
     put_number(list, count);
-    for (uint32_t node = stack; node; node = rb_heapprof_stacks_node(stacks, node)->parent) put_frame(list, node);
+    for (uint32_t node = stack; node; node = rb_heapprof_stacks_node(stacks, node)->parent)
+        put_frame(list, node);
 }
 
 static void
@@ -73,7 +78,9 @@ put_leaks(const struct leak_list *list, const struct heapprof_leak_totals *total
     for (uint32_t site = 1; site < list->tables->sites.numbers.end; site++) {
         const struct heapprof_leak_total *total = &totals[site].of[HEAPPROF_LOST];
         const struct heapprof_identity *caller = rb_heapprof_leak_caller(list->tables, site);
-        if (total->values[HEAPPROF_LEAK_BLOCKS] == 0 || rb_heapprof_leak_core_p(list->tables, caller, core)) continue;
+        if (total->values[HEAPPROF_LEAK_BLOCKS] == 0 ||
+            rb_heapprof_leak_core_p(list->tables, caller, core))
+            continue;
         for (int v = 0; v < HEAPPROF_LEAK_VALUES; v++) put_number(list, total->values[v]);
         put_field(list, caller->name);
         put_field(list, caller->library);
@@ -84,7 +91,8 @@ put_leaks(const struct leak_list *list, const struct heapprof_leak_totals *total
 }
 
 char *
-rb_heapprof_leak_list(const struct heapprof_tables *tables, const struct heapprof_lost *lost, const char *core, size_t *size)
+rb_heapprof_leak_list(const struct heapprof_tables *tables, const struct heapprof_lost *lost,
+                      const char *core, size_t *size)
 {
     struct heapprof_leak_totals *totals = rb_heapprof_leak_totals(tables, lost);
     char *text = NULL;

@@ -4,7 +4,8 @@
  * byte behind it.
  *
  *     list   leak ... "end"
- *     leak   blocks, bytes, indirect blocks, indirect bytes, C function, library, number of frames, frame ...
+ *     leak   blocks, bytes, indirect blocks, indirect bytes, C function, library, number of
+ *            frames, frame ...
  *     frame  "path:line:in 'label'", or as much of it as is known; the innermost first
  *
  * There is a leak for each Ruby stack and C function. */
@@ -14,6 +15,7 @@
 /* Returns the list in a block from malloc, with its length in *size; NULL if there is no
  * memory. lost is settled. core is the file that MRI's own functions are in: these are left
  * out. */
-char *rb_heapprof_leak_list(const struct heapprof_tables *tables, const struct heapprof_lost *lost, const char *core, size_t *size);
+char *rb_heapprof_leak_list(const struct heapprof_tables *tables, const struct heapprof_lost *lost,
+                            const char *core, size_t *size);
 
 #endif

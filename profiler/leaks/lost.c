@@ -44,13 +44,16 @@ struct heapprof_lost_other {
 };
 
 void
-rb_heapprof_lost_init(struct heapprof_lost *lost, struct heapprof_mem *mem, int fd, uintptr_t freed_key)
+rb_heapprof_lost_init(struct heapprof_lost *lost, struct heapprof_mem *mem, int fd,
+                      uintptr_t freed_key)
 {
-    *lost = (struct heapprof_lost){
-        .mem = mem, .fd = fd, .freed_key = freed_key, .others_left_bytes = OTHERS_BYTES, .leader = NO_LEADER
-    };
-    lost->incomplete = fd < 0 ||
-        !HEAPPROF_MEM_GROW(mem, lost->window, lost->window_capacity, WINDOW_BYTES / sizeof(*lost->window));
+    *lost = (struct heapprof_lost){ .mem = mem,
+                                     .fd = fd,
+                                     .freed_key = freed_key,
+                                     .others_left_bytes = OTHERS_BYTES,
+                                     .leader = NO_LEADER };
+    lost->incomplete = fd < 0 || !HEAPPROF_MEM_GROW(mem, lost->window, lost->window_capacity,
+                                                    WINDOW_BYTES / sizeof(*lost->window));
 }
 
 void
@@ -160,7 +163,8 @@ other_bytes(struct heapprof_lost *lost, uintptr_t address)
     uintptr_t key;
 
     if (bytes == 0) return 0;
-    if (lost->freed_key && word_at(address + sizeof(key), &key, lost) && key == lost->freed_key) return 0;
+    if (lost->freed_key && word_at(address + sizeof(key), &key, lost) && key == lost->freed_key)
+        return 0;
     if (next < lost->block_count && lost->blocks[next].address - address < bytes) {
         bytes = lost->blocks[next].address - address;
     }
@@ -191,14 +195,17 @@ static struct heapprof_lost_other *
 add_other(struct heapprof_lost *lost, uintptr_t address)
 {
     if (lost->other_count == OTHER - 1 ||
-        !HEAPPROF_MEM_GROW(lost->mem, lost->others, lost->others_capacity, (size_t)lost->other_count + 1) ||
-        !rb_heapprof_index_reserve(&lost->others_index, lost->mem, lost->other_count, other_hash_i, lost)) {
+        !HEAPPROF_MEM_GROW(lost->mem, lost->others, lost->others_capacity,
+                           (size_t)lost->other_count + 1) ||
+        !rb_heapprof_index_reserve(&lost->others_index, lost->mem, lost->other_count, other_hash_i,
+                                   lost)) {
         lost->incomplete = true;
         return NULL;
     }
     struct heapprof_lost_other *other = &lost->others[lost->other_count++];
     *other = (struct heapprof_lost_other){.address = address, .bytes = other_bytes(lost, address)};
-    rb_heapprof_index_insert(&lost->others_index, rb_heapprof_index_hash(address), lost->other_count);
+    rb_heapprof_index_insert(&lost->others_index, rb_heapprof_index_hash(address),
+                             lost->other_count);
     return other;
 }
 
@@ -219,7 +226,9 @@ freed_p(const struct heapprof_lost *lost, uintptr_t block)
     uintptr_t key;
 
     if (!heap) return false;
-    if (lost->freed_key && word_at(block + sizeof(key), &key, (void *)lost) && key == lost->freed_key) return true;
+    if (lost->freed_key && word_at(block + sizeof(key), &key, (void *)lost) &&
+        key == lost->freed_key)
+        return true;
     return rb_heapprof_chunk_bytes_in_heap(block, heap->end, word_at, (void *)lost) == 0;
 }
 
@@ -237,8 +246,10 @@ leave_out_freed(struct heapprof_lost *lost)
 void
 rb_heapprof_lost_sort(struct heapprof_lost *lost)
 {
-    if (lost->block_count > 0) qsort(lost->blocks, lost->block_count, sizeof(*lost->blocks), compare_blocks);
-    if (lost->range_count > 0) qsort(lost->ranges, lost->range_count, sizeof(*lost->ranges), compare_ranges);
+    if (lost->block_count > 0)
+        qsort(lost->blocks, lost->block_count, sizeof(*lost->blocks), compare_blocks);
+    if (lost->range_count > 0)
+        qsort(lost->ranges, lost->range_count, sizeof(*lost->ranges), compare_ranges);
     leave_out_freed(lost);
     lost->least = UINTPTR_MAX;
     for (size_t i = 0; i < lost->range_count; i++) {
@@ -254,7 +265,8 @@ rb_heapprof_lost_sort(struct heapprof_lost *lost)
 static void
 read_later(struct heapprof_lost *lost, uint32_t what)
 {
-    if (!HEAPPROF_MEM_GROW(lost->mem, lost->unread, lost->unread_capacity, lost->unread_count + 1)) {
+    if (!HEAPPROF_MEM_GROW(lost->mem, lost->unread, lost->unread_capacity,
+                           lost->unread_count + 1)) {
         lost->incomplete = true;
         return;
     }
@@ -276,9 +288,11 @@ lead_to_other(struct heapprof_lost *lost, uintptr_t address, enum heapprof_fate 
 /* glibc calls a free chunk by the address of its header, which begins with the last word of the
  * block before. */
 static bool
-next_chunk_p(const struct heapprof_lost *lost, const struct heapprof_lost_block *block, uintptr_t word)
+next_chunk_p(const struct heapprof_lost *lost, const struct heapprof_lost_block *block,
+             uintptr_t word)
 {
-    return word == block->address + block->bytes - sizeof(word) && word != block->address && heap_at(lost, word);
+    return word == block->address + block->bytes - sizeof(word) && word != block->address &&
+           heap_at(lost, word);
 }
 
 /* That word is in something of that fate. */
@@ -306,7 +320,8 @@ static void
 look(struct heapprof_lost *lost, uintptr_t begin, size_t bytes)
 {
     lost->window_begin = begin;
-    lost->window_bytes = rb_heapprof_peek(lost->fd, begin, lost->window, bytes < WINDOW_BYTES ? bytes : WINDOW_BYTES);
+    lost->window_bytes = rb_heapprof_peek(lost->fd, begin, lost->window,
+                                          bytes < WINDOW_BYTES ? bytes : WINDOW_BYTES);
 }
 
 /* What all words there lead to. What is not mapped leads nowhere. */
@@ -359,7 +374,8 @@ static void
 read_between_blocks(struct heapprof_lost *lost, uintptr_t begin, uintptr_t end)
 {
     for (size_t place = block_behind(lost, begin); begin < end; place++) {
-        const struct heapprof_lost_block *block = place < lost->block_count ? &lost->blocks[place] : NULL;
+        const struct heapprof_lost_block *block =
+            place < lost->block_count ? &lost->blocks[place] : NULL;
         uintptr_t here = block && block->address < end ? block->address : end;
         if (begin < here) read_words(lost, begin, here, HEAPPROF_REACHABLE);
         begin = here < end ? block->address + block->bytes : end;
@@ -414,7 +430,8 @@ rb_heapprof_lost_settle(struct heapprof_lost *lost)
         read_unread(lost);
     }
     for (size_t place = 0; place < lost->block_count && !lost->incomplete; place++) {
-        if (lost->blocks[place].fate == HEAPPROF_INDIRECT) find_last_leader(lost, &lost->blocks[place]);
+        if (lost->blocks[place].fate == HEAPPROF_INDIRECT)
+            find_last_leader(lost, &lost->blocks[place]);
     }
     return !lost->incomplete;
 }

@@ -36,7 +36,7 @@ struct heapprof_lost_other; /* a block that is not among the known ones */
 struct heapprof_lost {
     struct heapprof_mem *mem;
     int       fd;                      /* to read memory through (os/peek.h) */
-    uintptr_t freed_key;               /* second word of blocks in glibc's caches of freed ones; 0: not known */
+    uintptr_t freed_key; /* second word of blocks in glibc's caches of freed ones; 0: not known */
     struct heapprof_lost_block *blocks; /* by address, after sort */
     size_t    blocks_capacity, block_count;
     struct heapprof_lost_range *ranges; /* by address, after sort */
@@ -54,15 +54,18 @@ struct heapprof_lost {
     size_t    window_bytes;
     size_t    others_left_bytes;       /* how much of unknown blocks may still be read */
     uint32_t  leader;                  /* in settle: the leader of blocks that are found next */
-    bool      incomplete;              /* no result: memory was refused, or there is too much to read */
+    bool incomplete; /* no result: memory was refused, or there is too much to read */
 };
 
 /* Memory comes from mem, which must outlive lost. The process's memory is read through fd. */
-void rb_heapprof_lost_init(struct heapprof_lost *lost, struct heapprof_mem *mem, int fd, uintptr_t freed_key);
+void rb_heapprof_lost_init(struct heapprof_lost *lost, struct heapprof_mem *mem, int fd,
+                           uintptr_t freed_key);
 void rb_heapprof_lost_free(struct heapprof_lost *lost);
 
-void rb_heapprof_lost_add(struct heapprof_lost *lost, uintptr_t address, size_t bytes, uint32_t site);
-void rb_heapprof_lost_add_range(struct heapprof_lost *lost, const struct heapprof_lost_range *range);
+void
+rb_heapprof_lost_add(struct heapprof_lost *lost, uintptr_t address, size_t bytes, uint32_t site);
+void
+rb_heapprof_lost_add_range(struct heapprof_lost *lost, const struct heapprof_lost_range *range);
 
 /* To be called after the last add. Leaves out blocks that glibc says are freed. */
 void rb_heapprof_lost_sort(struct heapprof_lost *lost);

@@ -23,9 +23,12 @@
 
 /* The string table begins with these, in this order; fates in that of theirs. */
 #define TEXTS(T) \
-    T(EMPTY, "") T(DEFINITE, "definite") T(INDIRECT, "indirect") T(POSSIBLE, "possible") T(REACHABLE, "reachable") \
-    T(BLOCKS, "blocks") T(SPACE, "space") T(INDIRECT_BLOCKS, "indirect_blocks") T(INDIRECT_SPACE, "indirect_space") \
-    T(COUNT, "count") T(BYTES, "bytes") T(CLASS, "class") T(CALLER, "caller") T(LEAK, "leak") T(OF, "of") \
+    T(EMPTY, "") T(DEFINITE, "definite") T(INDIRECT, "indirect") T(POSSIBLE, "possible") \
+    T(REACHABLE, "reachable") \
+    T(BLOCKS, "blocks") T(SPACE, "space") T(INDIRECT_BLOCKS, "indirect_blocks") \
+    T(INDIRECT_SPACE, "indirect_space") \
+    T(COUNT, "count") T(BYTES, "bytes") T(CLASS, "class") T(CALLER, "caller") T(LEAK, "leak") \
+    T(OF, "of") \
     T(CORE, "core") T(EXTENSION, "extension") T(NO_FRAME, "[no frame]") T(UNKNOWN, "[unknown]") \
     T(ADDRESS, "address")
 
@@ -60,7 +63,8 @@ string_id(struct leak_encoder *encoder, uint32_t string)
 
     if (string == 0) return TEXT_EMPTY;
     if (*id == 0) {
-        const char *text = rb_heapprof_strings_get(&encoder->profile->tables->strings, string, &length);
+        const char *text =
+            rb_heapprof_strings_get(&encoder->profile->tables->strings, string, &length);
         *id = rb_heapprof_writer_string(encoder->writer, text, length);
     }
     return *id;
@@ -82,7 +86,8 @@ name_nodes(struct leak_encoder *encoder)
 
     for (size_t i = 0; i < lost->block_count; i++) {
         uint32_t node = stack_of(encoder, lost->blocks[i].site);
-        for (; node && !encoder->named[node]; node = rb_heapprof_stacks_node(stacks, node)->parent) {
+        for (; node && !encoder->named[node];
+             node = rb_heapprof_stacks_node(stacks, node)->parent) {
             encoder->named[node] = true;
         }
     }
@@ -111,7 +116,8 @@ write_functions(struct leak_encoder *encoder)
     for (uint32_t node = 1; node < tables->stacks.numbers.end; node++) {
         if (!encoder->named[node]) continue;
         const struct heapprof_stack_node *one = rb_heapprof_stacks_node(&tables->stacks, node);
-        const struct heapprof_function *function = rb_heapprof_functions_get(&tables->functions, one->function);
+        const struct heapprof_function *function =
+            rb_heapprof_functions_get(&tables->functions, one->function);
         uint32_t name = string_id(encoder, function->name);
         uint32_t path = string_id(encoder, path_of(tables, rb_heapprof_leak_placed(tables, node)));
         rb_heapprof_writer_function(writer, node, name, path, function->first_line);
@@ -151,7 +157,8 @@ class_id(struct leak_encoder *encoder, uint32_t library)
 
     if (library == 0) return TEXT_UNKNOWN;
     if (encoder->class_ids[library] == 0) {
-        snprintf(class, sizeof(class), "[%s]", rb_heapprof_strings_get(&encoder->profile->tables->strings, library, NULL));
+        snprintf(class, sizeof(class), "[%s]",
+                 rb_heapprof_strings_get(&encoder->profile->tables->strings, library, NULL));
         encoder->class_ids[library] = text_id(encoder, class);
     }
     return encoder->class_ids[library];
@@ -173,11 +180,13 @@ write_labels(struct leak_encoder *encoder, uint32_t site, enum heapprof_fate fat
 
 /* Left open, for labels. */
 static void
-write_sample(struct leak_encoder *encoder, uint32_t site, enum heapprof_fate fate, const struct heapprof_leak_total *total)
+write_sample(struct leak_encoder *encoder, uint32_t site, enum heapprof_fate fate,
+             const struct heapprof_leak_total *total)
 {
     rb_heapprof_writer_begin_sample(encoder->writer);
     write_stack(encoder, stack_of(encoder, site));
-    for (int v = 0; v < HEAPPROF_LEAK_VALUES; v++) rb_heapprof_writer_sample_value(encoder->writer, total->values[v]);
+    for (int v = 0; v < HEAPPROF_LEAK_VALUES; v++)
+        rb_heapprof_writer_sample_value(encoder->writer, total->values[v]);
     write_labels(encoder, site, fate);
 }
 
@@ -190,7 +199,8 @@ write_blocks(struct leak_encoder *encoder)
         const struct heapprof_lost_block *block = &lost->blocks[i];
         const struct heapprof_leak_total total = {{1, (int64_t)block->bytes}};
         write_sample(encoder, block->site, block->fate, &total);
-        rb_heapprof_writer_number_label(encoder->writer, TEXT_ADDRESS, (int64_t)block->address, TEXT_EMPTY);
+        rb_heapprof_writer_number_label(encoder->writer, TEXT_ADDRESS, (int64_t)block->address,
+                                        TEXT_EMPTY);
         rb_heapprof_writer_end_sample(encoder->writer);
     }
 }
@@ -241,8 +251,9 @@ write_comments(struct leak_encoder *encoder)
     line = rb_heapprof_strings_get(&profile->tables->strings, profile->origin, NULL);
     for (; *line; line = *end ? end + 1 : end) {
         end = line + strcspn(line, "\n");
-        rb_heapprof_writer_comment(encoder->writer,
-                                   rb_heapprof_writer_string(encoder->writer, line, (size_t)(end - line)));
+        rb_heapprof_writer_comment(
+            encoder->writer,
+            rb_heapprof_writer_string(encoder->writer, line, (size_t)(end - line)));
     }
 }
 
@@ -254,7 +265,8 @@ encode(struct leak_encoder *encoder, size_t *size)
 
     if (profile->decided) name_nodes(encoder);
     rb_heapprof_writer_texts(encoder->writer, texts, TEXT_END);
-    for (int v = 0; v < HEAPPROF_LEAK_VALUES; v++) rb_heapprof_writer_sample_type(writer, types[v][0], types[v][1]);
+    for (int v = 0; v < HEAPPROF_LEAK_VALUES; v++)
+        rb_heapprof_writer_sample_type(writer, types[v][0], types[v][1]);
     rb_heapprof_writer_default_sample_type(writer, TEXT_SPACE);
     rb_heapprof_writer_time(writer, profile->time_ns, profile->time_ns - profile->start_ns);
     rb_heapprof_writer_mapping(writer, MAPPING, text_id(encoder, profile->core), 0);

@@ -10,8 +10,8 @@ struct heapprof_leak_profile {
     const struct heapprof_lost *lost;      /* settled */
     const char *build;                     /* the ruby, as ruby -v */
     const char *core;                      /* the file that MRI's own functions are in */
-    uint32_t    origin;                    /* string: which process, in lines "key: value"; 0: not known */
-    const char *libraries;                 /* names of the files that are loaded, each ended by a '/' */
+    uint32_t origin;       /* string: which process, in lines "key: value"; 0: not known */
+    const char *libraries; /* names of the files that are loaded, each ended by a '/' */
     uint64_t    dropped;                   /* blocks that were not recorded */
     uint64_t    interval_bytes;            /* 1: every block is known */
     int64_t     start_ns, time_ns;         /* wall clock */

@@ -17,7 +17,7 @@
 struct heapprof_native_leaks {
     struct heapprof_mem *mem;
     uint32_t  old_gc;          /* survivors were born before this GC */
-    uint64_t *block_births;    /* by site: bit n is set if some survivor's birth_gc is n modulo 64 */
+    uint64_t *block_births; /* by site: bit n is set if some survivor's birth_gc is n modulo 64 */
     size_t    block_births_capacity;
     uint64_t *object_births;   /* the same by stack */
     size_t    object_births_capacity;

@@ -6,7 +6,8 @@
 #include <string.h>
 
 static void
-add(struct heapprof_leak_total *total, enum heapprof_leak_value blocks, enum heapprof_leak_value bytes, size_t size)
+add(struct heapprof_leak_total *total, enum heapprof_leak_value blocks,
+    enum heapprof_leak_value bytes, size_t size)
 {
     total->values[blocks]++;
     total->values[bytes] += (int64_t)size;
@@ -15,14 +16,17 @@ add(struct heapprof_leak_total *total, enum heapprof_leak_value blocks, enum hea
 struct heapprof_leak_totals *
 rb_heapprof_leak_totals(const struct heapprof_tables *tables, const struct heapprof_lost *lost)
 {
-    struct heapprof_leak_totals *totals = calloc((size_t)tables->sites.numbers.end + 1, sizeof(*totals));
+    struct heapprof_leak_totals *totals =
+        calloc((size_t)tables->sites.numbers.end + 1, sizeof(*totals));
 
     for (size_t i = 0; totals && i < lost->block_count; i++) {
         const struct heapprof_lost_block *block = &lost->blocks[i];
-        add(&totals[block->site].of[block->fate], HEAPPROF_LEAK_BLOCKS, HEAPPROF_LEAK_BYTES, block->bytes);
+        add(&totals[block->site].of[block->fate], HEAPPROF_LEAK_BLOCKS, HEAPPROF_LEAK_BYTES,
+            block->bytes);
         if (block->fate != HEAPPROF_INDIRECT) continue;
         uint32_t leader = lost->blocks[block->leader].site;
-        add(&totals[leader].of[HEAPPROF_LOST], HEAPPROF_LEAK_INDIRECT_BLOCKS, HEAPPROF_LEAK_INDIRECT_BYTES, block->bytes);
+        add(&totals[leader].of[HEAPPROF_LOST], HEAPPROF_LEAK_INDIRECT_BLOCKS,
+            HEAPPROF_LEAK_INDIRECT_BYTES, block->bytes);
     }
     return totals;
 }
@@ -37,10 +41,12 @@ rb_heapprof_leak_caller(const struct heapprof_tables *tables, uint32_t site)
 }
 
 bool
-rb_heapprof_leak_core_p(const struct heapprof_tables *tables, const struct heapprof_identity *caller, const char *core)
+rb_heapprof_leak_core_p(const struct heapprof_tables *tables,
+                        const struct heapprof_identity *caller, const char *core)
 {
     uint32_t library = caller ? caller->library : 0;
-    return library == 0 || strcmp(rb_heapprof_strings_get(&tables->strings, library, NULL), core) == 0;
+    return library == 0 ||
+           strcmp(rb_heapprof_strings_get(&tables->strings, library, NULL), core) == 0;
 }
 
 uint32_t

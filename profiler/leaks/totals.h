@@ -10,8 +10,8 @@
 enum heapprof_leak_value {
     HEAPPROF_LEAK_BLOCKS,
     HEAPPROF_LEAK_BYTES,
-    HEAPPROF_LEAK_INDIRECT_BLOCKS, /* what only the lost blocks lead to. It also counts under its own
-                                      fate and site */
+    HEAPPROF_LEAK_INDIRECT_BLOCKS, /* what only the lost blocks lead to. It also counts under its
+                                      own fate and site */
     HEAPPROF_LEAK_INDIRECT_BYTES,
     HEAPPROF_LEAK_VALUES
 };
@@ -32,10 +32,12 @@ rb_heapprof_leak_totals(const struct heapprof_tables *tables, const struct heapp
 
 /* The caller that asked for the blocks of a site; NULL if it has no name. Good as long as the
  * tables stay as they are. */
-const struct heapprof_identity *rb_heapprof_leak_caller(const struct heapprof_tables *tables, uint32_t site);
+const struct heapprof_identity *
+rb_heapprof_leak_caller(const struct heapprof_tables *tables, uint32_t site);
 
 /* Whether the caller is MRI, whose functions are in the file core, or is not known. */
-bool rb_heapprof_leak_core_p(const struct heapprof_tables *tables, const struct heapprof_identity *caller, const char *core);
+bool rb_heapprof_leak_core_p(const struct heapprof_tables *tables,
+                             const struct heapprof_identity *caller, const char *core);
 
 /* The node itself; or if it is a C method, the node of the Ruby code that called it, 0 if there
  * is none. */

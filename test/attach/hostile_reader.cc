@@ -1,9 +1,10 @@
-// hostile_reader.cc - reads a running Ruby through glasses that change what is read: any bits, at any moment.
+// hostile_reader.cc - reads a running Ruby through glasses that change what is read: any bits, at
+// any moment.
 //
 //   hostile_reader PID SECONDS SEED
 //
-// Built with AddressSanitizer and run by test/attach/test_hostile.rb. Whatever the target's memory says, a look and a heap
-// profile end, within bounds, with a result or an error.
+// Built with AddressSanitizer and run by test/attach/test_hostile.rb. Whatever the target's memory
+// says, a look and a heap profile end, within bounds, with a result or an error.
 
 #include <cstdint>
 #include <cstdio>
@@ -37,10 +38,12 @@ Change(unsigned char *bytes, size_t size)
       case 0: bytes[at] ^= static_cast<unsigned char>(1u << bits() % 8); break;
       case 1: bytes[at] = static_cast<unsigned char>(bits()); break;
       case 2:
-        for (size_t i = at & ~size_t{7}; i < size && i < (at & ~size_t{7}) + 8; i++) bytes[i] = static_cast<unsigned char>(bits());
-        break;
+          for (size_t i = at & ~size_t { 7 }; i < size && i < (at & ~size_t { 7 }) + 8; i++)
+              bytes[i] = static_cast<unsigned char>(bits());
+          break;
       default:
-        for (size_t i = 0; i < size; i++) bytes[i] = bits() % 2 ? 0xff : static_cast<unsigned char>(bits());
+          for (size_t i = 0; i < size; i++)
+              bytes[i] = bits() % 2 ? 0xff : static_cast<unsigned char>(bits());
     }
     changed++;
 }
@@ -57,7 +60,8 @@ ReadFalsely(attach_target *target, const attach_range *ranges, size_t count)
     return true;
 }
 
-// In every other round what the target says of its structures is right, and only what they hold is not.
+// In every other round what the target says of its structures is right, and only what they hold is
+// not.
 void
 BeginToOpen()
 {
@@ -98,7 +102,10 @@ TakeHeap(attach_target *target, Counts *counts)
     BeginToOpen();
     attach_vm *vm = attach_vm_open(target, error);
     one_in = rate;
-    most_bytes = bits() % 2 ? 64 : SIZE_MAX; // the tables stay as they are, and what is entered into them does not
+    most_bytes =
+        bits() % 2
+            ? 64
+            : SIZE_MAX; // the tables stay as they are, and what is entered into them does not
     attach_heap_counts heap = {};
     size_t size;
 
@@ -141,7 +148,7 @@ main(int argc, char **argv)
         TakeHeap(target, &counts);
     }
     attach_target_close(target);
-    printf("%d looks, %d seen; %d profiles, %d taken; %llu ranges changed\n", counts.looks, counts.seen, counts.profiles,
-           counts.taken, static_cast<unsigned long long>(changed));
+    printf("%d looks, %d seen; %d profiles, %d taken; %llu ranges changed\n", counts.looks,
+           counts.seen, counts.profiles, counts.taken, static_cast<unsigned long long>(changed));
     return 0;
 }

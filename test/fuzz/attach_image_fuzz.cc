@@ -1,7 +1,9 @@
-// attach_image_fuzz.cc - any bytes as a target's memory, and as a core file: images, layouts and what is looked up in them.
-// Nothing may be read beyond a copy, nothing may take long, and what a layout says must be true of it.
+// attach_image_fuzz.cc - any bytes as a target's memory, and as a core file: images, layouts and
+// what is looked up in them. Nothing may be read beyond a copy, nothing may take long, and what a
+// layout says must be true of it.
 //
-// An input is pieces of memory, each with its address: those of a real program lead deep (test/fuzz/corpus/attach_image).
+// An input is pieces of memory, each with its address: those of a real program lead deep
+// (test/fuzz/corpus/attach_image).
 
 #include <cstring>
 #include <string>
@@ -90,9 +92,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         Memory memory;
         memory.runs = input.ConsumeBool();
         uint64_t address = kPage * input.ConsumeIntegral<uint32_t>();
-        for (int pieces = 1 + Below(&input, 4); pieces > 0 && input.remaining_bytes() > 0; pieces--) {
+        for (int pieces = 1 + Below(&input, 4); pieces > 0 && input.remaining_bytes() > 0;
+             pieces--) {
             bool file = input.ConsumeBool(), writable = input.ConsumeBool();
-            std::string bytes = pieces == 1 ? input.ConsumeRemainingBytesAsString() : input.ConsumeRandomLengthString();
+            std::string bytes = pieces == 1 ? input.ConsumeRemainingBytesAsString()
+                                            : input.ConsumeRandomLengthString();
             memory.Put(address, bytes, writable, file ? "/file" : "");
             address += (bytes.size() + kPage - 1) / kPage * kPage + kPage * Below(&input, 4);
         }

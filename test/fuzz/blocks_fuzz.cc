@@ -1,7 +1,7 @@
 // blocks_fuzz.cc - what programs do to the table of blocks: they ask for memory, grow it, cut it
 // short, move it while others use its old address, free it with or without our knowledge, and stop
-// the profiler in between; a walk finds owners; room is made, and memory refused at any moment. A map
-// says what is to be there.
+// the profiler in between; a walk finds owners; room is made, and memory refused at any moment. A
+// map says what is to be there.
 
 #include <algorithm>
 #include <map>
@@ -41,7 +41,8 @@ struct Block {
 
 class Allocator {
   public:
-    explicit Allocator(FuzzedDataProvider *input) : input_(*input), filter_(HEAPPROF_BLOCK_FILTER_SIZE)
+    explicit Allocator(FuzzedDataProvider *input)
+        : input_(*input), filter_(HEAPPROF_BLOCK_FILTER_SIZE)
     {
         rb_heapprof_mem_init(&mem_, SIZE_MAX);
         rb_heapprof_blocks_init(&blocks_, &mem_, filter_.data());
@@ -148,7 +149,8 @@ class Allocator {
     Malloc(uint32_t first, uint32_t count)
     {
         size_t bytes = 1 + Below(&input_, 10000);
-        for (uint32_t n = first; n < kAddresses && count > 0; n++, count--) Add(Address(n), 0, bytes);
+        for (uint32_t n = first; n < kAddresses && count > 0; n++, count--)
+            Add(Address(n), 0, bytes);
     }
 
     // Behind its end, or amid it, when the block that was known there is another now.

@@ -1,7 +1,8 @@
-// dump_reader_fuzz.cc - any bytes as the file of an object graph: as they are, and as blocks whose heads are right.
+// dump_reader_fuzz.cc - any bytes as the file of an object graph: as they are, and as blocks whose
+// heads are right.
 //
-// What is told may not depend on how the bytes come, and what a cut file tells is the beginning of what the whole
-// one tells.
+// What is told may not depend on how the bytes come, and what a cut file tells is the beginning of
+// what the whole one tells.
 
 #include <algorithm>
 #include <cstdarg>
@@ -40,7 +41,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     std::string bytes = framed ? Framed(&input) : input.ConsumeRemainingBytesAsString();
     Told whole = Read(bytes), slowly = Read(bytes, 3), part = Read(bytes.substr(0, cut));
 
-    REQUIRE(whole.lines == slowly.lines && whole.result == slowly.result && whole.error == slowly.error);
+    REQUIRE(whole.lines == slowly.lines && whole.result == slowly.result &&
+            whole.error == slowly.error);
     REQUIRE(whole.error.empty() == (whole.result == HEAPPROF_DUMP_COMPLETE));
     REQUIRE(whole.error.find('\n') == std::string::npos);
     REQUIRE(part.lines.size() <= whole.lines.size());

@@ -1,5 +1,5 @@
-// elf_symbols_fuzz.cc - any bytes as an ELF file, read by elf_symbols.c, and by a model that has all of
-// it in memory and adds with 128 bits; then the file is cut, and read on.
+// elf_symbols_fuzz.cc - any bytes as an ELF file, read by elf_symbols.c, and by a model that has
+// all of it in memory and adds with 128 bits; then the file is cut, and read on.
 
 #include <algorithm>
 #include <cstring>
@@ -63,7 +63,8 @@ class Model {
     Native(const ElfW(Ehdr) &header)
     {
         ElfW(Ehdr) own = ElfImage({}).header;
-        return memcmp(header.e_ident, own.e_ident, EI_VERSION) == 0 && header.e_machine == own.e_machine &&
+        return memcmp(header.e_ident, own.e_ident, EI_VERSION) == 0 &&
+               header.e_machine == own.e_machine &&
                (header.e_type == ET_DYN || header.e_type == ET_EXEC);
     }
 
@@ -77,7 +78,8 @@ class Model {
     bool
     ReadSegments(const ElfW(Ehdr) &header)
     {
-        if (header.e_phnum > 128 || (header.e_phnum && header.e_phentsize != sizeof(ElfW(Phdr)))) return false;
+        if (header.e_phnum > 128 || (header.e_phnum && header.e_phentsize != sizeof(ElfW(Phdr))))
+            return false;
         if (!Within(header.e_phoff, Wide{header.e_phnum} * sizeof(ElfW(Phdr)))) return false;
         for (size_t i = 0; i < header.e_phnum; i++) {
             auto segment = *At<ElfW(Phdr)>(Wide{header.e_phoff} + i * sizeof(ElfW(Phdr)));
@@ -99,7 +101,8 @@ class Model {
             Wide name = at + sizeof(note), text = round(name + note.n_namesz);
             if (text + note.n_descsz > notes.size()) return;
             at = round(text + note.n_descsz);
-            if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || note.n_descsz > 32) continue;
+            if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || note.n_descsz > 32)
+                continue;
             if (notes.compare(static_cast<size_t>(name), 4, "GNU", 4) != 0) continue;
             if (build_id.empty()) build_id = notes.substr(static_cast<size_t>(text), note.n_descsz);
         }
@@ -112,7 +115,8 @@ class Model {
         if (header.e_shnum == 0) return true;
         if (header.e_shentsize != sizeof(ElfW(Shdr))) return false;
         // A piece of 64 KiB is read at once, up to the one that has the first symbol table.
-        for (size_t i = 0, read = 0; i < header.e_shnum && (!symbols || symbols->sh_type != SHT_SYMTAB); i++) {
+        for (size_t i = 0, read = 0;
+             i < header.e_shnum && (!symbols || symbols->sh_type != SHT_SYMTAB); i++) {
             if (i == read) {
                 read += std::min<size_t>(header.e_shnum - read, 65536 / sizeof(ElfW(Shdr)));
                 if (!Within(header.e_shoff, Wide{read} * sizeof(ElfW(Shdr)))) return false;
@@ -121,10 +125,14 @@ class Model {
             if (section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM) symbols = section;
         }
         if (!symbols) return true;
-        if (symbols->sh_entsize != sizeof(ElfW(Sym)) || symbols->sh_link >= header.e_shnum) return false;
-        auto names = At<ElfW(Shdr)>(Wide{header.e_shoff} + Wide{symbols->sh_link} * sizeof(ElfW(Shdr)));
-        if (!names || names->sh_type != SHT_STRTAB || !Within(symbols->sh_offset, symbols->sh_size) ||
-            !Within(names->sh_offset, names->sh_size)) return false;
+        if (symbols->sh_entsize != sizeof(ElfW(Sym)) || symbols->sh_link >= header.e_shnum)
+            return false;
+        auto names = At<ElfW(Shdr)>(Wide { header.e_shoff } +
+                                    Wide { symbols->sh_link } * sizeof(ElfW(Shdr)));
+        if (!names || names->sh_type != SHT_STRTAB ||
+            !Within(symbols->sh_offset, symbols->sh_size) ||
+            !Within(names->sh_offset, names->sh_size))
+            return false;
         ReadFunctions(*symbols, *names);
         return true;
     }
@@ -136,7 +144,8 @@ class Model {
         for (size_t i = 0; i < symbols.sh_size / sizeof(ElfW(Sym)); i++) {
             auto symbol = *At<ElfW(Sym)>(Wide{symbols.sh_offset} + i * sizeof(ElfW(Sym)));
             int type = symbol.st_info & 15;
-            if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF) continue;
+            if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF)
+                continue;
             std::string name = symbol.st_name < text.size() ? text.c_str() + symbol.st_name : "";
             functions.push_back({symbol.st_value, symbol.st_size, name.substr(0, 31)});
         }
@@ -177,7 +186,8 @@ void
 Compare(heapprof_elf *elf, const Model &model)
 {
     const auto &identity = elf->identity;
-    REQUIRE(std::string(identity.build_id, identity.build_id + identity.build_id_bytes) == model.build_id);
+    REQUIRE(std::string(identity.build_id, identity.build_id + identity.build_id_bytes) ==
+            model.build_id);
     REQUIRE(rb_heapprof_elf_same_p(&identity, &identity));
     REQUIRE(FunctionsOf(elf) == model.functions);
     REQUIRE(rb_heapprof_elf_load_names(elf));

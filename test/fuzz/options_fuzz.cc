@@ -83,9 +83,10 @@ ReadSeconds(const std::string &text)
 }
 
 const std::map<std::string, uint64_t> kSignals = {
-    {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"HUP", SIGHUP}, {"QUIT", SIGQUIT}, {"ALRM", SIGALRM}, {"PROF", SIGPROF},
-    {"WINCH", SIGWINCH}, {"URG", SIGURG}, {"IO", SIGIO}, {"PWR", SIGPWR}, {"TTIN", SIGTTIN}, {"TTOU", SIGTTOU},
-    {"none", 0},
+    { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "HUP", SIGHUP },     { "QUIT", SIGQUIT },
+    { "ALRM", SIGALRM }, { "PROF", SIGPROF }, { "WINCH", SIGWINCH }, { "URG", SIGURG },
+    { "IO", SIGIO },     { "PWR", SIGPWR },   { "TTIN", SIGTTIN },   { "TTOU", SIGTTOU },
+    { "none", 0 },
 };
 
 struct Model {
@@ -99,7 +100,8 @@ struct Model {
     {
         if (text.empty() || text == "0") result = HEAPPROF_OPTIONS_OFF;
         if (result == HEAPPROF_OPTIONS_OFF || text == "1") return;
-        for (size_t start = text.compare(0, 2, "1,") == 0 ? 2 : 0, end = 0; end != std::string::npos; start = end + 1) {
+        for (size_t start = text.compare(0, 2, "1,") == 0 ? 2 : 0, end = 0;
+             end != std::string::npos; start = end + 1) {
             end = text.find(',', start);
             bad = text.substr(start, end == std::string::npos ? end : end - start);
             if (!Read(bad)) {
@@ -130,7 +132,8 @@ struct Model {
             return ms.has_value();
         }
         if (key == "signal") {
-            auto number = kSignals.find(value.size() > 3 && value.compare(0, 3, "SIG") == 0 ? value.substr(3) : value);
+            auto number = kSignals.find(
+                value.size() > 3 && value.compare(0, 3, "SIG") == 0 ? value.substr(3) : value);
             if (number != kSignals.end()) numbers[key] = number->second;
             return number != kSignals.end() && value != "SIGnone";
         }

@@ -1,5 +1,6 @@
-// page_fuzz.cc - any profile that can be read as the page of heapprof view gets it: whatever is in it, no
-// value is lost, less itself it is nothing, and its JSON has nothing that means something in HTML, and nothing that is not seen.
+// page_fuzz.cc - any profile that can be read as the page of heapprof view gets it: whatever is in
+// it, no value is lost, less itself it is nothing, and its JSON has nothing that means something in
+// HTML, and nothing that is not seen.
 
 #include <cstdint>
 #include <cstdio>
@@ -35,7 +36,8 @@ SumsOf(const report_page_tables &tables)
 {
     Sums sums(tables.type_count);
     for (uint32_t row = 0; row < tables.rows.count; row++) {
-        for (size_t t = 0; t < sums.size(); t++) sums[t] += static_cast<uint64_t>(tables.values[row * sums.size() + t]);
+        for (size_t t = 0; t < sums.size(); t++)
+            sums[t] += static_cast<uint64_t>(tables.values[row * sums.size() + t]);
     }
     return sums;
 }
@@ -47,7 +49,8 @@ SumsOf(const Model &model)
     heapprof_samples samples;
     REQUIRE(rb_heapprof_samples_begin(&samples, model.get()));
     while (rb_heapprof_samples_next(&samples)) {
-        for (size_t t = 0; t < sums.size(); t++) sums[t] += static_cast<uint64_t>(samples.values[t]);
+        for (size_t t = 0; t < sums.size(); t++)
+            sums[t] += static_cast<uint64_t>(samples.values[t]);
     }
     rb_heapprof_samples_end(&samples);
     return sums;

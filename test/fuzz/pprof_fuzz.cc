@@ -66,8 +66,8 @@ Written(const heapprof_snapshot *snapshot, const std::string &binary)
     return bytes;
 }
 
-// What a viewer shows of a sample: frames, class or caller, age. Bytes that are spelled out may look like
-// others, so there may be several samples to a look.
+// What a viewer shows of a sample: frames, class or caller, age. Bytes that are spelled out may
+// look like others, so there may be several samples to a look.
 using Look = std::vector<std::string>;
 
 struct Seen {
@@ -104,7 +104,8 @@ Expected(const std::map<Row, Sums> &rows)
                              std::to_string(frame.line));
         }
         std::string name = Spelled(row.class_name);
-        Seen &seen = looks[LookOf(frames, row.blocks ? "" : ClassSeen(name), row.blocks ? name : "", row.age)];
+        Seen &seen = looks[LookOf(frames, row.blocks ? "" : ClassSeen(name), row.blocks ? name : "",
+                                  row.age)];
         seen.samples++;
         seen.sums.Add(each.second);
     }
@@ -125,7 +126,8 @@ Actual(const Profile &profile)
         REQUIRE(labels.size() == 3);
         REQUIRE(sample.values.size() == HEAPPROF_PPROF_VALUES);
         seen.samples++;
-        for (int v = 0; v < HEAPPROF_PPROF_VALUES - 1; v++) seen.sums.eighths[v] += 8 * sample.values[v];
+        for (int v = 0; v < HEAPPROF_PPROF_VALUES - 1; v++)
+            seen.sums.eighths[v] += 8 * sample.values[v];
         seen.sums.variance += static_cast<double>(sample.values[HEAPPROF_PPROF_VALUES - 1]);
     }
     return looks;
@@ -136,7 +138,8 @@ RequireNear(const Sums &actual, const Sums &expected, int64_t slack, int64_t sla
 {
     // Each sample's is rounded, and none is more than an int64_t.
     double variance_error = std::fabs(actual.variance - expected.variance);
-    REQUIRE(variance_error <= 1e-6 * expected.variance + static_cast<double>(slack) || expected.variance > 9e18);
+    REQUIRE(variance_error <= 1e-6 * expected.variance + static_cast<double>(slack) ||
+            expected.variance > 9e18);
     for (int v = 0; v < HEAPPROF_PPROF_VALUES - 1; v++) {
         int64_t error = actual.eighths[v] - expected.eighths[v];
         int64_t allowed = v % 4 == 3 ? slack_of_both : slack;

@@ -1,5 +1,5 @@
-// program.h - a program that bytes decide on, for pprof_fuzz.cc: what it allocates fills the profiler's
-// tables, and what a profile has to say of it is added up by what a reader sees of it.
+// program.h - a program that bytes decide on, for pprof_fuzz.cc: what it allocates fills the
+// profiler's tables, and what a profile has to say of it is added up by what a reader sees of it.
 
 #ifndef HEAPPROF_PROGRAM_H
 #define HEAPPROF_PROGRAM_H
@@ -229,7 +229,8 @@ class Program {
         for (const auto &each : sites_) {
             const Site &site = each.second;
             bool blocks = BlocksP(each.first);
-            if (!site.dead.NothingP()) rows[{site.frames, site.class_name, "", blocks}].Add(site.dead);
+            if (!site.dead.NothingP())
+                rows[{ site.frames, site.class_name, "", blocks }].Add(site.dead);
         }
         for (const auto &block : blocks_) {
             for (const Piece &piece : block.second) {

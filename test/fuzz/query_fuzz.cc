@@ -1,5 +1,5 @@
-// query_fuzz.cc - any text as a query: it is refused with a column that it has, or each test leads to a later one; then it
-// is asked of some objects, and its opposite holds for the others.
+// query_fuzz.cc - any text as a query: it is refused with a column that it has, or each test leads
+// to a later one; then it is asked of some objects, and its opposite holds for the others.
 
 #include <memory>
 #include <string>
@@ -66,7 +66,8 @@ RequireForward(const graph_query &query)
     for (uint32_t i = 0; i < query.count; i++) {
         const graph_query_test &test = query.tests[i];
         for (uint32_t next : {test.holds, test.otherwise}) {
-            REQUIRE(next == GRAPH_QUERY_YES || next == GRAPH_QUERY_NO || (next > i && next < query.count));
+            REQUIRE(next == GRAPH_QUERY_YES || next == GRAPH_QUERY_NO ||
+                    (next > i && next < query.count));
         }
         REQUIRE(test.text < GRAPH_QUERY_BYTES_MOST);
     }
@@ -80,7 +81,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     std::string expression(reinterpret_cast<const char *>(data), size);
     expression = expression.c_str();
     // What an expression with repetitions costs, and one with back references, is the C library's.
-    if (expression.find_first_of("{*+\\") != std::string::npos && expression.find("=~") != std::string::npos) return 0;
+    if (expression.find_first_of("{*+\\") != std::string::npos &&
+        expression.find("=~") != std::string::npos)
+        return 0;
     Query query(expression);
 
     if (!query.parsed) {
@@ -94,7 +97,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     REQUIRE(graph_query_bind(query.query.get(), &subject.loaded.graph, &subject.dominators));
     REQUIRE(graph_query_bind(opposite.query.get(), &subject.loaded.graph, &subject.dominators));
     for (uint32_t object = 1; object <= subject.loaded.graph.count; object++) {
-        REQUIRE(graph_query_match(query.query.get(), object) != graph_query_match(opposite.query.get(), object));
+        REQUIRE(graph_query_match(query.query.get(), object) !=
+                graph_query_match(opposite.query.get(), object));
     }
     return 0;
 }

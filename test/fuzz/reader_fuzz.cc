@@ -1,7 +1,8 @@
-// reader_fuzz.cc - any bytes as a profile, as they are and gzip'd: pprof/reader is to read them or to say
-// in one line why not. Of what it has read every reference leads somewhere. Written and read again it is the
-// same; twice itself minus itself adds up to itself; and it can be shown in every way there is. A heap profile can be
-// loaded, and what has been loaded and written once stays as it is.
+// reader_fuzz.cc - any bytes as a profile, as they are and gzip'd: pprof/reader is to read them or
+// to say in one line why not. Of what it has read every reference leads somewhere. Written and read
+// again it is the same; twice itself minus itself adds up to itself; and it can be shown in every
+// way there is. A heap profile can be loaded, and what has been loaded and written once stays as it
+// is.
 
 #include <cmath>
 #include <cstring>
@@ -32,7 +33,8 @@ Model
 Read(const std::string &bytes)
 {
     char error[HEAPPROF_READER_ERROR_MAX] = "";
-    Model model(rb_heapprof_reader_read_bytes(bytes.data(), bytes.size(), error), rb_heapprof_model_free);
+    Model model(rb_heapprof_reader_read_bytes(bytes.data(), bytes.size(), error),
+                rb_heapprof_model_free);
 
     REQUIRE(model || error[0]);
     REQUIRE(!strchr(error, '\n'));
@@ -53,11 +55,13 @@ CheckLocation(const Model &model, uint32_t place)
 {
     REQUIRE(place < rb_heapprof_model_locations(model.get()));
     const heapprof_model_location *location = &model->locations[place];
-    REQUIRE(location->mapping == HEAPPROF_NO_PLACE || location->mapping < rb_heapprof_model_mappings(model.get()));
+    REQUIRE(location->mapping == HEAPPROF_NO_PLACE ||
+            location->mapping < rb_heapprof_model_mappings(model.get()));
     REQUIRE(location[1].first_line <= model->line_count);
     for (uint32_t l = location->first_line; l < location[1].first_line; l++) {
         uint64_t function = model->lines[l].function;
-        REQUIRE(function == HEAPPROF_NO_PLACE || function < rb_heapprof_model_functions(model.get()));
+        REQUIRE(function == HEAPPROF_NO_PLACE ||
+                function < rb_heapprof_model_functions(model.get()));
         if (function == HEAPPROF_NO_PLACE) continue;
         CheckString(model, model->functions[function].name);
         CheckString(model, model->functions[function].filename);
@@ -70,7 +74,8 @@ Walk(const Model &model)
     heapprof_samples samples;
     REQUIRE(rb_heapprof_samples_begin(&samples, model.get()));
     while (rb_heapprof_samples_next(&samples)) {
-        for (uint32_t i = 0; i < samples.location_count; i++) CheckLocation(model, samples.locations[i]);
+        for (uint32_t i = 0; i < samples.location_count; i++)
+            CheckLocation(model, samples.locations[i]);
         for (uint32_t i = 0; i < samples.label_count; i++) {
             CheckString(model, samples.labels[i].key);
             CheckString(model, samples.labels[i].str);
@@ -94,7 +99,8 @@ Sum(const std::vector<const heapprof_model *> &models, const std::vector<int> &s
 {
     const char *names[] = {"a", "b", "c"};
     char error[HEAPPROF_COMBINE_ERROR_MAX] = "";
-    Model sum(rb_heapprof_combine(models.data(), signs.data(), names, models.size(), error), rb_heapprof_model_free);
+    Model sum(rb_heapprof_combine(models.data(), signs.data(), names, models.size(), error),
+              rb_heapprof_model_free);
     REQUIRE(sum);
     return sum;
 }
@@ -107,7 +113,8 @@ LargeP(const Model &model)
     double most = 0;
     REQUIRE(rb_heapprof_samples_begin(&samples, model.get()));
     while (rb_heapprof_samples_next(&samples)) {
-        for (uint32_t i = 0; i < model->type_count; i++) most += std::fabs(static_cast<double>(samples.values[i]));
+        for (uint32_t i = 0; i < model->type_count; i++)
+            most += std::fabs(static_cast<double>(samples.values[i]));
     }
     rb_heapprof_samples_end(&samples);
     return most > 1e18;
@@ -117,7 +124,8 @@ bool
 VarianceP(const Model &model)
 {
     for (uint32_t i = 0; i < model->type_count; i++) {
-        if (strstr(rb_heapprof_model_string(model.get(), model->types[i].type, NULL), "_variance")) return true;
+        if (strstr(rb_heapprof_model_string(model.get(), model->types[i].type, NULL), "_variance"))
+            return true;
     }
     return false;
 }
@@ -136,7 +144,8 @@ CheckSums(const Model &model)
 void
 Show(const Model &model, FILE *out)
 {
-    const heapprof_model *models[] = {model.get(), model.get(), model.get(), model.get(), model.get(), model.get()};
+    const heapprof_model *models[] = { model.get(), model.get(), model.get(),
+                                       model.get(), model.get(), model.get() };
     const uint32_t types[] = {0, 0, 0, 0, 0, 0};
     const char *names[] = {"one", "two", "three", "four", "five", "six"};
     report_look look = {};
@@ -159,8 +168,8 @@ Show(const Model &model, FILE *out)
         look.files = 6;
         REQUIRE(report_overview(out, &question, models, types, 6, &look));
     }
-    for (report_export_i *each : {report_export_json, report_export_csv, report_export_collapsed, report_export_speedscope,
-                                  report_export_perfetto}) {
+    for (report_export_i *each : { report_export_json, report_export_csv, report_export_collapsed,
+                                   report_export_speedscope, report_export_perfetto }) {
         REQUIRE(each(out, model.get(), 0));
     }
 }

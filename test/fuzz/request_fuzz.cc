@@ -1,5 +1,6 @@
-// request_fuzz.cc - bytes of anybody's as a request of heapprof serve: read, judged, and asked what it wants. What is read is
-// compared with a model that cuts the bytes in another way; what is refused must not depend on how the bytes arrive.
+// request_fuzz.cc - bytes of anybody's as a request of heapprof serve: read, judged, and asked what
+// it wants. What is read is compared with a model that cuts the bytes in another way; what is
+// refused must not depend on how the bytes arrive.
 
 #include <algorithm>
 #include <cstring>
@@ -20,7 +21,8 @@ std::vector<std::string>
 Lines(const std::string &head)
 {
     std::vector<std::string> lines;
-    for (size_t start = 0, end; (end = head.find('\n', start)) != std::string::npos; start = end + 1) {
+    for (size_t start = 0, end; (end = head.find('\n', start)) != std::string::npos;
+         start = end + 1) {
         std::string line = head.substr(start, end - start);
         if (!line.empty() && line.back() == '\r') line.pop_back();
         lines.push_back(line);
@@ -45,7 +47,8 @@ RequireSame(const cli_request &request, const std::string &bytes)
     std::string target = request.path;
 
     REQUIRE(end < lines.size() && end == request.header_count + 1);
-    if (*request.query || lines[0].find('?') != std::string::npos) target += std::string("?") + request.query;
+    if (*request.query || lines[0].find('?') != std::string::npos)
+        target += std::string("?") + request.query;
     std::string first = std::string(request.method) + " " + target + " HTTP/1.";
     REQUIRE(lines[0] == first + "0" || lines[0] == first + "1");
     for (size_t i = 0; i < request.header_count; i++) {
@@ -66,24 +69,28 @@ void
 Judge(const cli_request &request, const std::string &bytes)
 {
     char why[CLI_ADMISSION_WHY_MAX] = "", value[CLI_REQUEST_VALUE_MOST];
-    bool unix_ok = cli_admission_client_p(&request, true, why), tcp_ok = cli_admission_client_p(&request, false, why);
+    bool unix_ok = cli_admission_client_p(&request, true, why),
+         tcp_ok = cli_admission_client_p(&request, false, why);
 
     REQUIRE(!tcp_ok || unix_ok);
     REQUIRE(tcp_ok || *why);
     REQUIRE(!tcp_ok || cli_request_header(&request, "Host"));
     for (size_t i = 0; i < request.header_count; i++) {
         const char *name = request.headers[i].name;
-        if (!strncasecmp(name, "X", 1) || !strcasecmp(name, "Via") || !strcasecmp(name, "Forwarded") || !strcasecmp(name, "Origin")) {
+        if (!strncasecmp(name, "X", 1) || !strcasecmp(name, "Via") ||
+            !strcasecmp(name, "Forwarded") || !strcasecmp(name, "Origin")) {
             REQUIRE(!unix_ok);
         }
         if (!strcasecmp(name, "Sec-Fetch-Site")) {
-            REQUIRE(!unix_ok || !strcmp(request.headers[i].value, "none") || !strcmp(request.headers[i].value, "same-origin"));
+            REQUIRE(!unix_ok || !strcmp(request.headers[i].value, "none") ||
+                    !strcmp(request.headers[i].value, "same-origin"));
         }
     }
     // The token stands in the request, but for what is decoded.
     bool token = cli_admission_token_p(&request, kToken);
     REQUIRE(!token || Contains(bytes, kToken) || Contains(request.query, "%"));
-    if (cli_request_parameter(&request, "token", value) == CLI_PARAMETER_GIVEN) REQUIRE(strlen(value) < sizeof(value));
+    if (cli_request_parameter(&request, "token", value) == CLI_PARAMETER_GIVEN)
+        REQUIRE(strlen(value) < sizeof(value));
 }
 
 void
@@ -99,8 +106,10 @@ Want(const cli_request &request)
             continue;
         }
         REQUIRE(wanted.pid >= 0);
-        REQUIRE((wanted.pid > 0) || wanted.kind == CLI_WANTED_INDEX || wanted.kind == CLI_WANTED_TARGETS);
-        if (wanted.kind == CLI_WANTED_PROFILE) REQUIRE(wanted.seconds > 0 && wanted.seconds <= longest);
+        REQUIRE((wanted.pid > 0) || wanted.kind == CLI_WANTED_INDEX ||
+                wanted.kind == CLI_WANTED_TARGETS);
+        if (wanted.kind == CLI_WANTED_PROFILE)
+            REQUIRE(wanted.seconds > 0 && wanted.seconds <= longest);
     }
 }
 
@@ -129,7 +138,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         RequireSame(request, bytes);
         Judge(request, bytes);
         Want(request);
-        // However it comes: it is not there until it is whole, and what comes behind is not looked at.
+        // However it comes: it is not there until it is whole, and what comes behind is not looked
+        // at.
         size_t cut = bytes.size() / 2;
         int before = Read(&part, bytes.substr(0, cut));
         REQUIRE(before == -1 || before == 0);

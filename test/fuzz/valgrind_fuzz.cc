@@ -1,5 +1,6 @@
-// valgrind_fuzz.cc - any bytes as Valgrind's XML and log: read, joined with each other, and reported. What is kept is whole: each
-// reference leads to what there is, and what is wrong is said in a line.
+// valgrind_fuzz.cc - any bytes as Valgrind's XML and log: read, joined with each other, and
+// reported. What is kept is whole: each reference leads to what there is, and what is wrong is said
+// in a line.
 
 #include <cstring>
 #include <string>
@@ -65,8 +66,10 @@ JoinAndReport(memcheck_valgrind *found, const memcheck_block_list &list, uint32_
 
     process.pid = process.program = "1";
     REQUIRE(memcheck_join(&process, found, document, &list));
-    for (size_t i = 0; i < process.record_count; i++) REQUIRE(process.records[i].error->document == document);
-    for (memcheck_report *report : {memcheck_text, memcheck_json, memcheck_junit, memcheck_sarif}) ReportAs(report, process);
+    for (size_t i = 0; i < process.record_count; i++)
+        REQUIRE(process.records[i].error->document == document);
+    for (memcheck_report *report : { memcheck_text, memcheck_json, memcheck_junit, memcheck_sarif })
+        ReportAs(report, process);
     memcheck_process_free(&process);
 }
 
@@ -77,7 +80,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     std::string bytes(reinterpret_cast<const char *>(data), size);
     size_t cut = bytes.find("\n==");
-    std::string xml_bytes = bytes.substr(0, cut), log_bytes = cut == std::string::npos ? "" : bytes.substr(cut + 1);
+    std::string xml_bytes = bytes.substr(0, cut),
+                log_bytes = cut == std::string::npos ? "" : bytes.substr(cut + 1);
     FILE *xml = Open(&xml_bytes), *log = Open(&log_bytes);
     char error[MEMCHECK_VALGRIND_ERROR_MAX] = "";
     memcheck_valgrind found;

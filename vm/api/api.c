@@ -41,7 +41,7 @@ static VALUE cHeapProfile;
 
 struct profile {
     struct heapprof_snapshot *snapshot; /* NULL: it is being taken, or taking it failed */
-    VALUE later, earlier;               /* the two profiles of a difference, for its report; else 0 */
+    VALUE later, earlier; /* the two profiles of a difference, for its report; else 0 */
 };
 
 static void
@@ -109,7 +109,8 @@ static const struct profile *
 profile_of(VALUE self)
 {
     const struct profile *profile = rb_check_typeddata(self, &heapprof_type);
-    if (!profile->snapshot) rb_raise(rb_eArgError, "uninitialized heap profile"); /* taking its snapshot failed */
+    if (!profile->snapshot)
+        rb_raise(rb_eArgError, "uninitialized heap profile"); /* taking its snapshot failed */
     return profile;
 }
 
@@ -125,7 +126,9 @@ rb_heapprof_define_class(void)
     VALUE object_space = rb_define_module("ObjectSpace");
     cHeapProfile = rb_define_class_under(object_space, "HeapProfile", rb_cObject);
     /* The version of this product; RUBY_DESCRIPTION has it, too. */
-    rb_define_const(cHeapProfile, "VERSION", rb_obj_freeze(rb_usascii_str_new_static(HEAPPROF_VERSION, sizeof(HEAPPROF_VERSION) - 1)));
+    rb_define_const(
+        cHeapProfile, "VERSION",
+        rb_obj_freeze(rb_usascii_str_new_static(HEAPPROF_VERSION, sizeof(HEAPPROF_VERSION) - 1)));
     rb_undef_alloc_func(cHeapProfile);
     rb_gc_register_address(&cHeapProfile);
     rb_heapprof_sample_define(cHeapProfile);
@@ -204,7 +207,8 @@ signal_setting(VALUE name)
     StringValue(string);
     int number = rb_heapprof_signal_number(RSTRING_PTR(string), (size_t)RSTRING_LEN(string));
     if (number == 0) {
-        rb_raise(rb_eArgError, "signal: %+"PRIsVALUE" is none of these (expected "HEAPPROF_SIGNALS")", name);
+        rb_raise(rb_eArgError,
+                 "signal: %+" PRIsVALUE " is none of these (expected " HEAPPROF_SIGNALS ")", name);
     }
     return (uint32_t)number;
 }
@@ -216,17 +220,22 @@ out_setting(VALUE path, struct heapprof_options *options)
     const char *text = StringValueCStr(path);
     size_t length = (size_t)RSTRING_LEN(path);
 
-    if (!rb_heapprof_options_periodic_p(options)) rb_raise(rb_eArgError, "out: needs every or signal");
-    if (length == 0 || length >= sizeof(options->out) || !rb_heapprof_out_template_p(text, length)) {
-        rb_raise(rb_eArgError, "out: %+"PRIsVALUE" is no template (expected a file name, in which %%p is the "
-                 "pid, %%e the program, %%t the time, %%n a number, and %%%% alone after a %%)", path);
+    if (!rb_heapprof_options_periodic_p(options))
+        rb_raise(rb_eArgError, "out: needs every or signal");
+    if (length == 0 || length >= sizeof(options->out) ||
+        !rb_heapprof_out_template_p(text, length)) {
+        rb_raise(rb_eArgError,
+                 "out: %+" PRIsVALUE " is no template (expected a file name, in which %%p is the "
+                 "pid, %%e the program, %%t the time, %%n a number, and %%%% alone after a %%)",
+                 path);
     }
     memcpy(options->out, text, length + 1);
     options->named = true;
 }
 
 static void
-periodic_settings(struct heapprof_options *options, VALUE every, VALUE signal, VALUE keep, VALUE out)
+periodic_settings(struct heapprof_options *options, VALUE every, VALUE signal, VALUE keep,
+                  VALUE out)
 {
     char message[256];
     const char *refusal;
@@ -242,9 +251,9 @@ periodic_settings(struct heapprof_options *options, VALUE every, VALUE signal, V
 }
 
 static VALUE
-heapprof_start(rb_execution_context_t *ec, VALUE self,
-               VALUE interval, VALUE malloc_interval, VALUE malloc, VALUE depth, VALUE memory, VALUE seed,
-               VALUE every, VALUE signal, VALUE keep, VALUE out, VALUE owners, VALUE rss)
+heapprof_start(rb_execution_context_t *ec, VALUE self, VALUE interval, VALUE malloc_interval,
+               VALUE malloc, VALUE depth, VALUE memory, VALUE seed, VALUE every, VALUE signal,
+               VALUE keep, VALUE out, VALUE owners, VALUE rss)
 {
     struct heapprof_options options;
     char directory[PATH_MAX];
@@ -315,10 +324,11 @@ heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc, VALUE owners
 {
     /* Made before the snapshot is taken: if this raises, no snapshot is lost. */
     VALUE profile = new_profile(cHeapProfile);
-    unsigned int with = (RTEST(gc) ? RB_HEAPPROF_GC : 0) | (RTEST(owners) ? RB_HEAPPROF_OWNERS : 0) |
-                        (RTEST(rss) ? RB_HEAPPROF_RSS : 0) |
-                        (RTEST(native_leaks) ? RB_HEAPPROF_NATIVE_LEAKS : 0);
-    static const struct heapprof_others others = { .between = rb_thread_schedule, .beside = beside };
+    unsigned int with =
+        (RTEST(gc) ? RB_HEAPPROF_GC : 0) | (RTEST(owners) ? RB_HEAPPROF_OWNERS : 0) |
+        (RTEST(rss) ? RB_HEAPPROF_RSS : 0) | (RTEST(native_leaks) ? RB_HEAPPROF_NATIVE_LEAKS : 0);
+    static const struct heapprof_others others = { .between = rb_thread_schedule,
+                                                   .beside = beside };
     int jump;
     rb_heapprof_snapshot_t *snapshot = rb_heapprof_snapshot_beside(with, &others, &jump);
 
@@ -356,7 +366,8 @@ heapprof_native_leaks_frame(rb_execution_context_t *ec, VALUE self)
 }
 
 static VALUE
-heapprof_native_leaks_fork(rb_execution_context_t *ec, VALUE self, VALUE fd, VALUE frame, VALUE since)
+heapprof_native_leaks_fork(rb_execution_context_t *ec, VALUE self, VALUE fd, VALUE frame,
+                           VALUE since)
 {
     uintptr_t before = (uintptr_t)NUM2ULL(frame), here = (uintptr_t)__builtin_frame_address(0);
     int descriptor = NUM2INT(fd);
@@ -364,7 +375,8 @@ heapprof_native_leaks_fork(rb_execution_context_t *ec, VALUE self, VALUE fd, VAL
     const char *refusal = rb_heapprof_native_leaks_refusal();
 
     if (refusal) rb_raise(rb_eRuntimeError, "%s", refusal);
-    rb_pid_t pid = rb_heapprof_native_leaks_fork(descriptor, here > before ? here : before, since_gc);
+    rb_pid_t pid =
+        rb_heapprof_native_leaks_fork(descriptor, here > before ? here : before, since_gc);
     if (pid < 0) rb_sys_fail("fork(2)");
     return PIDT2NUM(pid);
 }
@@ -427,7 +439,8 @@ subtract(void *data)
 {
     struct subtraction *subtraction = data;
 
-    subtraction->difference = rb_heapprof_snapshot_difference(subtraction->later, subtraction->earlier);
+    subtraction->difference =
+        rb_heapprof_snapshot_difference(subtraction->later, subtraction->earlier);
     subtraction->done = true;
     return NULL;
 }
@@ -436,7 +449,8 @@ static VALUE
 heapprof_minus(rb_execution_context_t *ec, VALUE self, VALUE earlier)
 {
     VALUE difference = new_profile(cHeapProfile);
-    struct subtraction subtraction = { .later = snapshot_of(self), .earlier = snapshot_of(earlier) };
+    struct subtraction subtraction = { .later = snapshot_of(self),
+                                       .earlier = snapshot_of(earlier) };
 
     run_apart(subtract, &subtraction, &subtraction.done);
     RB_GC_GUARD(self);
@@ -461,7 +475,8 @@ compare(void *data)
 {
     struct comparison *comparison = data;
 
-    comparison->compared = rb_heapprof_snapshot_equal_p(comparison->one, comparison->other, &comparison->equal);
+    comparison->compared =
+        rb_heapprof_snapshot_equal_p(comparison->one, comparison->other, &comparison->equal);
     comparison->done = true;
     return NULL;
 }
@@ -494,9 +509,11 @@ heapprof_content_hash(rb_execution_context_t *ec, VALUE self)
             row->alloc_objects, row->alloc_slot_bytes, row->alloc_malloc_bytes, row->inuse_objects,
             row->inuse_slot_bytes, row->inuse_malloc_bytes, row->resident_bytes, row->memsize_bytes,
         };
-        for (size_t v = 0; v < numberof(sums); v++) sums[v] += (uint64_t)(int64_t)fmod(values[v], 0x1p62);
+        for (size_t v = 0; v < numberof(sums); v++)
+            sums[v] += (uint64_t)(int64_t)fmod(values[v], 0x1p62);
     }
-    for (size_t v = 0; v < numberof(sums); v++) hash = rb_hash_uint(hash, sums[v] & ((UINT64_C(1) << 62) - 1));
+    for (size_t v = 0; v < numberof(sums); v++)
+        hash = rb_hash_uint(hash, sums[v] & ((UINT64_C(1) << 62) - 1));
     RB_GC_GUARD(self);
     return ST2FIX(rb_hash_end(hash));
 }
@@ -531,9 +548,10 @@ heapprof_summary(rb_execution_context_t *ec, VALUE self)
     }
     rb_heapprof_answer_bytes(amount, sizeof(amount), facts->difference ? fabs(bytes) : bytes);
     size_text(interval, sizeof(interval), facts->interval_bytes);
-    VALUE text = facts->difference ?
-        rb_sprintf("%s by %s, interval %s", bytes < 0 ? "shrank" : "grew", amount, interval) :
-        rb_sprintf("%s in use, %"PRIu64" samples, interval %s", amount, facts->live_samples, interval);
+    VALUE text = facts->difference ? rb_sprintf("%s by %s, interval %s",
+                                                bytes < 0 ? "shrank" : "grew", amount, interval)
+                                   : rb_sprintf("%s in use, %" PRIu64 " samples, interval %s",
+                                                amount, facts->live_samples, interval);
     RB_GC_GUARD(self);
     return text;
 }
@@ -556,7 +574,8 @@ by_setting(VALUE by)
     const char *name = SYMBOL_P(by) ? rb_id2name(SYM2ID(by)) : "";
 
     if (!rb_heapprof_pprof_type_p(name)) {
-        rb_raise(rb_eArgError, "by: %+"PRIsVALUE" is no sample type (expected such as :inuse_space)", by);
+        rb_raise(rb_eArgError,
+                 "by: %+" PRIsVALUE " is no sample type (expected such as :inuse_space)", by);
     }
     return name;
 }
@@ -608,7 +627,8 @@ heapprof_load(rb_execution_context_t *ec, VALUE self, VALUE io, VALUE limit, VAL
     struct heapprof_io input = { .io = io, .most = setting(limit, 0), .raised = Qnil };
 
     if (input.most == 0 || input.most > HEAPPROF_READER_MOST) {
-        rb_raise(rb_eArgError, "limit: out of range (expected 1 to %"PRIu32" bytes)", HEAPPROF_READER_MOST);
+        rb_raise(rb_eArgError, "limit: out of range (expected 1 to %" PRIu32 " bytes)",
+                 HEAPPROF_READER_MOST);
     }
     rb_heapprof_io_load(&input);
     RB_GC_GUARD(io);
@@ -753,8 +773,9 @@ count_setting(VALUE value, const char *key, long most)
 
 /* directories: those of the application, in lines (report/own.h); nil: the one in the profile. */
 static VALUE
-heapprof_report(rb_execution_context_t *ec, VALUE self, VALUE by, VALUE group, VALUE limit, VALUE frames,
-                VALUE directories, VALUE focus, VALUE ignore, VALUE width, VALUE colour)
+heapprof_report(rb_execution_context_t *ec, VALUE self, VALUE by, VALUE group, VALUE limit,
+                VALUE frames, VALUE directories, VALUE focus, VALUE ignore, VALUE width,
+                VALUE colour)
 {
     static const char *const names[] = { "profile" }, *const both[] = { "earlier", "later" };
     const struct profile *profile = profile_of(self);
@@ -762,9 +783,11 @@ heapprof_report(rb_execution_context_t *ec, VALUE self, VALUE by, VALUE group, V
     struct heapprof_report report = {
         .snapshot = profile->snapshot, .by = by_setting(by), .ask = {
             .names = names, .colour = RTEST(colour),
-            .limit = count_setting(limit, "limit", INT_MAX), .frames = count_setting(frames, "frames", INT_MAX),
+            .limit = count_setting(limit, "limit", INT_MAX),
+            .frames = count_setting(frames, "frames", INT_MAX),
             .width = (unsigned)count_setting(width, "width", INT_MAX),
-            .group = text_setting(group, &holders[0]), .directory = text_setting(directories, &holders[1]),
+            .group = text_setting(group, &holders[0]),
+            .directory = text_setting(directories, &holders[1]),
             .focus = text_setting(focus, &holders[2]), .ignore = text_setting(ignore, &holders[3]),
         },
     };
@@ -787,11 +810,13 @@ heapprof_terminal(rb_execution_context_t *ec, VALUE self, VALUE io)
 {
     int fd = RB_TYPE_P(io, T_FILE) ? rb_io_descriptor(io) : -1;
 
-    return rb_assoc_new(UINT2NUM(fd < 0 ? 0 : rb_heapprof_terminal_width(fd)), RBOOL(rb_heapprof_terminal_colour_p(fd)));
+    return rb_assoc_new(UINT2NUM(fd < 0 ? 0 : rb_heapprof_terminal_width(fd)),
+                        RBOOL(rb_heapprof_terminal_colour_p(fd)));
 }
 
 static VALUE
-heapprof_graph_dump(rb_execution_context_t *ec, VALUE self, VALUE path_or_io, VALUE gc, VALUE fork, VALUE values)
+heapprof_graph_dump(rb_execution_context_t *ec, VALUE self, VALUE path_or_io, VALUE gc, VALUE fork,
+                    VALUE values)
 {
     return rb_heapprof_graph_dump_to(path_or_io, gc, fork, values);
 }

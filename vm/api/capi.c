@@ -110,8 +110,10 @@ set_files(const struct rb_heapprof_config *config, struct heapprof_options *opti
     if (config->signal && !rb_heapprof_signal_name(config->signal)[0]) return false;
     if (config->out) {
         size_t length = strnlen(config->out, sizeof(options->out));
-        if (length == 0 || length == sizeof(options->out) || !rb_heapprof_options_periodic_p(options) ||
-            !rb_heapprof_out_template_p(config->out, length)) return false;
+        if (length == 0 || length == sizeof(options->out) ||
+            !rb_heapprof_options_periodic_p(options) ||
+            !rb_heapprof_out_template_p(config->out, length))
+            return false;
         memcpy(options->out, config->out, length + 1);
         options->named = true;
     }
@@ -149,7 +151,8 @@ rb_heapprof_start(const struct rb_heapprof_config *theirs)
         return RB_HEAPPROF_BAD_CONFIG;
     }
     if (rb_heapprof_on) return RB_HEAPPROF_RUNNING;
-    if (rb_heapprof_periodic_refusal(&options, message, sizeof(message))) return RB_HEAPPROF_BAD_CONFIG;
+    if (rb_heapprof_periodic_refusal(&options, message, sizeof(message)))
+        return RB_HEAPPROF_BAD_CONFIG;
     errno = rb_heapprof_periodic_place(&options, directory, sizeof(directory));
     if (errno) return RB_HEAPPROF_BAD_OUT;
     if (!rb_heapprof_start_with(&options)) return RB_HEAPPROF_RUNNING;
@@ -252,7 +255,8 @@ reader_row(struct row_reader *reader, const struct heapprof_row *row, struct rb_
 
 int
 rb_heapprof_snapshot_each(const rb_heapprof_snapshot_t *snapshot,
-                          int (*function)(const struct rb_heapprof_row *row, void *data), void *data)
+                          int (*function)(const struct rb_heapprof_row *row, void *data),
+                          void *data)
 {
     struct row_reader reader = { .snapshot = snapshot };
     int result = 0;
@@ -268,7 +272,8 @@ rb_heapprof_snapshot_each(const rb_heapprof_snapshot_t *snapshot,
 
 int
 rb_heapprof_allocation_stack(VALUE object,
-                             int (*function)(const struct rb_heapprof_row *row, void *data), void *data)
+                             int (*function)(const struct rb_heapprof_row *row, void *data),
+                             void *data)
 {
     struct heapprof_snapshot *snapshot;
 
@@ -304,7 +309,8 @@ count(struct rb_heapprof_stat *stat, bool dead)
     RB_VM_LOCK_ENTER();
     if (rb_heapprof_on) {
         rb_heapprof_gc_lock_blocks();
-        if (!rb_heapprof.work.reading) rb_heapprof_gc_settle_blocks(); /* blocks in use get their site */
+        if (!rb_heapprof.work.reading)
+            rb_heapprof_gc_settle_blocks(); /* blocks in use get their site */
         const struct heapprof_account account = rb_heapprof_gc_account();
         *stat = (struct rb_heapprof_stat){
             .interval_bytes = rb_heapprof.run.options.interval_bytes,
@@ -369,7 +375,10 @@ rb_heapgraph_dump(const char *path, const struct rb_heapgraph_config *theirs)
         memcpy(&config, theirs, known);
     }
     struct heapprof_graph_dump dump = {
-        .values_bytes = config.values_bytes, .gc = config.gc, .fork = !config.in_place, .uninterrupted = true,
+        .values_bytes = config.values_bytes,
+        .gc = config.gc,
+        .fork = !config.in_place,
+        .uninterrupted = true,
     };
     if (config.gc) rb_gc_start();
     errno = rb_heapprof_graph_dump_file(&dump, path);

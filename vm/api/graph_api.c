@@ -16,7 +16,9 @@ values_setting(VALUE values)
     if (values == ID2SYM(rb_intern("none"))) return 0;
     if (values == ID2SYM(rb_intern("all"))) return SIZE_MAX;
     if (RB_FIXNUM_P(values) && FIX2LONG(values) > 0) return (size_t)FIX2LONG(values);
-    rb_raise(rb_eArgError, "values: %+"PRIsVALUE" is not known (expected :none, :all, or bytes of a string)", values);
+    rb_raise(rb_eArgError,
+             "values: %+" PRIsVALUE " is not known (expected :none, :all, or bytes of a string)",
+             values);
 }
 
 /* Writes to a file. If this raises, no half-written file is left. */
@@ -93,8 +95,9 @@ fail(const struct heapprof_graph_dump *dump, int error, VALUE path)
 {
     if (dump->killed_by) {
         const char *name = ruby_signal_name(dump->killed_by);
-        rb_raise(rb_eRuntimeError, "the process that wrote the heap graph was killed by signal %d%s%s%s", dump->killed_by,
-                 name ? " (SIG" : "", name ? name : "", name ? ")" : "");
+        rb_raise(rb_eRuntimeError,
+                 "the process that wrote the heap graph was killed by signal %d%s%s%s",
+                 dump->killed_by, name ? " (SIG" : "", name ? name : "", name ? ")" : "");
     }
     if (NIL_P(path)) rb_syserr_fail(error, "heap graph");
     rb_syserr_fail_str(error, path);
@@ -103,14 +106,17 @@ fail(const struct heapprof_graph_dump *dump, int error, VALUE path)
 VALUE
 rb_heapprof_graph_dump_to(VALUE path_or_io, VALUE gc, VALUE fork, VALUE values)
 {
-    struct heapprof_graph_dump dump = {.values_bytes = values_setting(values), .gc = RTEST(gc), .fork = RTEST(fork)};
+    struct heapprof_graph_dump dump = { .values_bytes = values_setting(values),
+                                        .gc = RTEST(gc),
+                                        .fork = RTEST(fork) };
     bool to_io = RB_TYPE_P(path_or_io, T_FILE);
     int error;
 
     rb_heapprof_graph_prepare();
     if (!to_io) FilePathValue(path_or_io);
     if (dump.gc) rb_gc_start();
-    error = to_io ? dump_to_io(&dump, path_or_io) : dump_to_path(&dump, StringValueCStr(path_or_io));
+    error =
+        to_io ? dump_to_io(&dump, path_or_io) : dump_to_path(&dump, StringValueCStr(path_or_io));
     RB_GC_GUARD(path_or_io);
     if (error) fail(&dump, error, to_io ? Qnil : path_or_io);
     return ULL2NUM(dump.bytes);
@@ -129,5 +135,6 @@ type_of(VALUE object_space, const char *class_name)
 void
 rb_heapprof_graph_define(VALUE object_space)
 {
-    rb_heapprof_gc_graph_weak_types(type_of(object_space, "WeakMap"), type_of(object_space, "WeakKeyMap"));
+    rb_heapprof_gc_graph_weak_types(type_of(object_space, "WeakMap"),
+                                    type_of(object_space, "WeakKeyMap"));
 }

@@ -8,7 +8,8 @@
 struct heapprof_io {
     VALUE    io;
     uint64_t most;       /* bytes that may be read, unpacked */
-    struct heapprof_snapshot *snapshot; /* NULL: none could be made; then raised or error says why */
+    struct heapprof_snapshot
+        *snapshot;       /* NULL: none could be made; then raised or error says why */
     int      tag;        /* how io's read jumped out; 0: it did not */
     VALUE    raised;
     char     error[HEAPPROF_READER_ERROR_MAX]; /* "": there was no memory */

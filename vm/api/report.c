@@ -52,7 +52,8 @@ rb_heapprof_report_table(void *data)
 
     report->ask.by = report->by;
     if (first && (second || !before)) {
-        report->text = rb_heapprof_answer_table(&report->ask, models, before ? 2 : 1, &report->size, report->error);
+        report->text = rb_heapprof_answer_table(&report->ask, models, before ? 2 : 1, &report->size,
+                                                report->error);
     }
     rb_heapprof_model_free(first);
     rb_heapprof_model_free(second);

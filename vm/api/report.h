@@ -6,7 +6,8 @@
 /* A question about a snapshot, and the answer. */
 struct heapprof_report {
     const struct heapprof_snapshot *snapshot;
-    const struct heapprof_snapshot *earlier; /* with it the table shows growth; NULL: it shows what is largest */
+    const struct heapprof_snapshot
+        *earlier; /* with it the table shows growth; NULL: it shows what is largest */
     const char *by;
     struct heapprof_ask ask; /* for a table; its `by` is ignored */
     char  *text;             /* from malloc; NULL: error says why */

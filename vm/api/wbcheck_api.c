@@ -26,8 +26,10 @@ place_hash(const struct heapprof_wbcheck_place *place)
     rb_hash_aset(hash, ID2SYM(rb_intern("missed")), rb_utf8_str_new_cstr(place->what));
     rb_hash_aset(hash, ID2SYM(rb_intern("count")), ULL2NUM(place->count - place->before));
     rb_hash_aset(hash, ID2SYM(rb_intern("backtrace")), frames_of(place->stack));
-    if (*place->parent) rb_hash_aset(hash, ID2SYM(rb_intern("parent_allocated")), frames_of(place->parent));
-    if (*place->child) rb_hash_aset(hash, ID2SYM(rb_intern("child_allocated")), frames_of(place->child));
+    if (*place->parent)
+        rb_hash_aset(hash, ID2SYM(rb_intern("parent_allocated")), frames_of(place->parent));
+    if (*place->child)
+        rb_hash_aset(hash, ID2SYM(rb_intern("child_allocated")), frames_of(place->child));
     return hash;
 }
 
@@ -48,7 +50,8 @@ static VALUE
 end_block(VALUE unused)
 {
     if (!rb_heapprof_wbcheck_end_block()) {
-        rb_warn("GC.wbcheck: a second Ractor has begun: most of what was stored since is not checked");
+        rb_warn(
+            "GC.wbcheck: a second Ractor has begun: most of what was stored since is not checked");
     }
     return Qnil;
 }
@@ -57,28 +60,32 @@ end_block(VALUE unused)
  *  call-seq:
  *    GC.wbcheck { ... } -> array
  *
- *  Runs the block. Meanwhile it compares, again and again, the references of objects with those that write barriers have
- *  told the collector of. Returns an Array with a Hash for each place at which a barrier was missed:
+ *  Runs the block. Meanwhile it compares, again and again, the references of objects with those
+ *  that write barriers have told the collector of. Returns an Array with a Hash for each place at
+ *  which a barrier was missed:
  *
- *  [+missed+] the parent, where in it the reference is, the child and, if it is known, the C function
+ *  [+missed+] the parent, where in it the reference is, the child and, if known, the C function
  *  [+count+] how often
  *  [+backtrace+] where it was first found
- *  [+parent_allocated+, +child_allocated+] the innermost frames of where these objects were allocated, if the heap profiler
- *                                          runs and has sampled them
+ *  [+parent_allocated+, +child_allocated+] the innermost frames of where these objects were
+ *  allocated, if the heap profiler runs and has sampled them
  *
- *  A missed barrier lets the collector free an object that is in use. It is a fault of the C function that stores the
- *  reference. RB_OBJ_WRITE corrects it, or RB_OBJ_WRITTEN after the store.
+ *  A missed barrier lets the collector free an object that is in use. It is a fault of the C
+ *  function that stores the reference. RB_OBJ_WRITE corrects it, or RB_OBJ_WRITTEN after the
+ *  store.
  *
  *    GC.wbcheck { JSON::State.new.configure(indent: "  ") }.map { |place| place[:missed] }
  *
- *  Raises RuntimeError for a block within a block, on a machine that cannot do it, and in a process that has had a second
- *  Ractor. If one begins in the block, a warning says that most references stored from then on are not checked. Under
- *  RUBY_WBCHECK the places are printed, too.
+ *  Raises RuntimeError for a block within a block, on a machine that cannot do it, and in a
+ *  process that has had a second Ractor. If one begins in the block, a warning says that most
+ *  references stored from then on are not checked. Under RUBY_WBCHECK the places are printed,
+ *  too.
  */
 static VALUE
 gc_wbcheck(VALUE self)
 {
-    if (rb_heapprof_wbcheck_in_block_p()) rb_raise(rb_eRuntimeError, "a block of GC.wbcheck is running already");
+    if (rb_heapprof_wbcheck_in_block_p())
+        rb_raise(rb_eRuntimeError, "a block of GC.wbcheck is running already");
     rb_need_block();
     const char *refused = rb_heapprof_wbcheck_begin_block();
     if (refused) rb_raise(rb_eRuntimeError, "write barriers cannot be checked: %s", refused);

@@ -17,7 +17,8 @@
 #include "ractor_core.h"
 #include "vm_core.h"
 
-#define SWITCH_WORDS 64 /* below the stack pointer that MRI saves of a fiber: registers, and the frame of the switch */
+/* Below the stack pointer that MRI saves of a fiber: registers, and the frame of the switch. */
+#define SWITCH_WORDS 64
 
 void
 rb_heapprof_held_init(struct heapprof_held *held)
@@ -35,7 +36,8 @@ rb_heapprof_held_free(struct heapprof_held *held)
 static void
 add_word(struct heapprof_held *held, uintptr_t word)
 {
-    if (HEAPPROF_MEM_GROW(&held->mem, held->words, held->words_capacity, held->count + 1)) held->words[held->count++] = word;
+    if (HEAPPROF_MEM_GROW(&held->mem, held->words, held->words_capacity, held->count + 1))
+        held->words[held->count++] = word;
     else held->incomplete = true;
 }
 
@@ -57,7 +59,8 @@ add_stack(const struct stacks *stacks, uintptr_t begin, uintptr_t end)
         held->incomplete = true;
         return;
     }
-    size_t bytes = rb_heapprof_peek(stacks->fd, begin, held->words + held->count, words * sizeof(*held->words));
+    size_t bytes = rb_heapprof_peek(stacks->fd, begin, held->words + held->count,
+                                    words * sizeof(*held->words));
     held->count += bytes / sizeof(*held->words);
 }
 
@@ -104,7 +107,9 @@ void
 rb_heapprof_held_add_stacks(struct heapprof_held *held, uintptr_t innermost)
 {
     struct heapprof_held own = own_stacks();
-    const struct heapprof_root_stacks known = { .innermost = innermost, .pointers = own.words, .pointer_count = own.count };
+    const struct heapprof_root_stacks known = { .innermost = innermost,
+                                                .pointers = own.words,
+                                                .pointer_count = own.count };
     struct stacks stacks = { held, rb_heapprof_peek_open() };
 
     if (!rb_heapprof_roots_read(stacks.fd, &known, add_stack_i, &stacks)) held->incomplete = true;

@@ -22,12 +22,14 @@ struct heapprof_leak_search {
 
 /* Finds blocks and roots, but does not read them. Blocks that are older than the GC of number
  * since_gc get no site, so they are not reported. */
-void rb_heapprof_leak_search_begin(struct heapprof_leak_search *search, const struct heapprof_root_stacks *stacks,
+void rb_heapprof_leak_search_begin(struct heapprof_leak_search *search,
+                                   const struct heapprof_root_stacks *stacks,
                                    const struct heapprof_held *held, uint32_t since_gc);
 
 /* Decides the fate of each block, from all roots. `held` takes the place of the caller's stack
  * and registers; with NULL they are roots themselves. Returns false if nothing can be decided. */
-bool rb_heapprof_leak_search_settle(struct heapprof_leak_search *search, const struct heapprof_held *held);
+bool rb_heapprof_leak_search_settle(struct heapprof_leak_search *search,
+                                    const struct heapprof_held *held);
 
 void rb_heapprof_leak_search_free(struct heapprof_leak_search *search);
 

@@ -45,7 +45,8 @@ fiber_stack_bytes(void)
 {
     const rb_vm_t *vm = GET_VM();
     size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    size_t asked = vm->default_params.fiber_machine_stack_size + vm->default_params.fiber_vm_stack_size;
+    size_t asked =
+        vm->default_params.fiber_machine_stack_size + vm->default_params.fiber_vm_stack_size;
 
     return (asked / page_bytes + 1) * page_bytes;
 }
@@ -76,7 +77,8 @@ rb_heapprof_memcheck_prepare(void)
 }
 
 bool
-rb_heapprof_memcheck_search(struct heapprof_leak_search *search, uintptr_t stack, const struct heapprof_held *held, uint32_t since_gc)
+rb_heapprof_memcheck_search(struct heapprof_leak_search *search, uintptr_t stack,
+                            const struct heapprof_held *held, uint32_t since_gc)
 {
     const struct heapprof_root_stacks stacks = { stack, before.fiber_stack_bytes };
 

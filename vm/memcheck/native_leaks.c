@@ -57,7 +57,8 @@ rb_pid_t rb_fork_ruby(int *status); /* process.c: what Process.fork does */
 static const char *
 ractors_refusal(void)
 {
-    return GET_VM()->ractor.cnt > 1 ? "native leaks cannot be told while there are other Ractors" : NULL;
+    return GET_VM()->ractor.cnt > 1 ? "native leaks cannot be told while there are other Ractors"
+                                    : NULL;
 }
 
 const char *
@@ -97,7 +98,8 @@ lead_descriptors_to_nowhere(void)
     if (nowhere < 0 || !list) _exit(1);
     while ((entry = readdir(list))) {
         int fd = atoi(entry->d_name);
-        if (entry->d_name[0] != '.' && fd != nowhere && fd != child.fd && fd != dirfd(list)) dup2(nowhere, fd);
+        if (entry->d_name[0] != '.' && fd != nowhere && fd != child.fd && fd != dirfd(list))
+            dup2(nowhere, fd);
     }
     closedir(list);
     close(nowhere);
@@ -132,10 +134,12 @@ write_list(void)
     size_t size = 0;
     char *list = NULL;
 
-    bool decided = rb_heapprof_memcheck_search(&search, (uintptr_t)child.stack + CHILD_STACK_BYTES - 1, &child.held, child.since_gc);
+    bool decided = rb_heapprof_memcheck_search(
+        &search, (uintptr_t)child.stack + CHILD_STACK_BYTES - 1, &child.held, child.since_gc);
     rb_heapprof_caller_names_find();
     if (decided && !child.held.incomplete) {
-        list = rb_heapprof_leak_list(&rb_heapprof.tables, &search.lost, rb_heapprof_memcheck_core(&ruby), &size);
+        list = rb_heapprof_leak_list(&rb_heapprof.tables, &search.lost,
+                                     rb_heapprof_memcheck_core(&ruby), &size);
     }
     if (list) rb_heapprof_file_write(child.fd, list, size);
     rb_heapprof_gc_end_own_work(own_work);
@@ -158,7 +162,9 @@ make_stack(void)
     size_t bytes = CHILD_STACK_BYTES + 2 * GUARD_BYTES;
     char *stack = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-    if (stack == MAP_FAILED || mprotect(stack + GUARD_BYTES, CHILD_STACK_BYTES, PROT_READ | PROT_WRITE) != 0) _exit(1);
+    if (stack == MAP_FAILED ||
+        mprotect(stack + GUARD_BYTES, CHILD_STACK_BYTES, PROT_READ | PROT_WRITE) != 0)
+        _exit(1);
     return stack + GUARD_BYTES;
 }
 
@@ -171,7 +177,8 @@ be_child(int fd)
     const struct rlimit none = {0, 0};
 
     rb_thread_stop_timer_thread();
-    child.fd = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* `fd` belongs to an IO object, which is freed, too */
+    child.fd =
+        fcntl(fd, F_DUPFD_CLOEXEC, 3); /* `fd` belongs to an IO object, which is freed, too */
     rb_heapprof_child_take_no_signals();
     signal(SIGALRM, SIG_DFL);
     alarm(CHILD_SECONDS);

@@ -1,7 +1,8 @@
 /* valgrind.c - what a process under Valgrind tells Valgrind, and asks of it.
  *
- *     each call and return of a C method    more errors than before: the Ruby stack     <clientmsg> in the XML, behind them
- *     at_exit blocks have run               methods of extensions, by their C functions  the same
+ *     each call and return of a C method    more errors than before: the Ruby stack
+ *                                           (<clientmsg> in the XML, behind the errors)
+ *     at_exit blocks have run               methods of extensions, by their C functions
  *     the VM is gone                        a search for lost blocks, and a list of them
  *
  * An error of a C method shows at the next call that it makes, or when it returns. So the stack
@@ -118,8 +119,11 @@ add_frame(struct valgrind_line *message, const char *name, uint32_t node)
     char line[24];
 
     snprintf(line, sizeof(line), "%u", place ? place->line : 0);
-    return message_add(message, name, line,
-                       place ? string_of(rb_heapprof_functions_get(&rb_heapprof.tables.functions, place->function)->path) : "");
+    return message_add(
+        message, name, line,
+        place ? string_of(
+                    rb_heapprof_functions_get(&rb_heapprof.tables.functions, place->function)->path)
+              : "");
 }
 
 static void
@@ -129,7 +133,8 @@ add_stack(struct valgrind_line *message, uint32_t node)
 
     while (node) {
         const struct heapprof_stack_node *one = rb_heapprof_stacks_node(&tables->stacks, node);
-        const char *name = string_of(rb_heapprof_functions_get(&tables->functions, one->function)->name);
+        const char *name =
+            string_of(rb_heapprof_functions_get(&tables->functions, one->function)->name);
         if (!add_frame(message, name, node)) return;
         node = one->parent;
     }
@@ -139,7 +144,8 @@ add_stack(struct valgrind_line *message, uint32_t node)
 static bool
 returned_p(const rb_execution_context_t *ec, const rb_trace_arg_t *arg)
 {
-    const rb_callable_method_entry_t *method = ec->cfp->iseq ? NULL : rb_vm_frame_method_entry(ec->cfp);
+    const rb_callable_method_entry_t *method =
+        ec->cfp->iseq ? NULL : rb_vm_frame_method_entry(ec->cfp);
 
     if (arg->event != RUBY_EVENT_C_RETURN) return false;
     return !method || method->def->original_id != arg->id || method->owner != arg->klass;
@@ -213,8 +219,10 @@ method_i(VALUE value, void *data)
     if (!entry->def || entry->def->type != VM_METHOD_TYPE_CFUNC) return ID_TABLE_CONTINUE;
     uintptr_t function = (uintptr_t)UNALIGNED_MEMBER_PTR(entry->def, body.cfunc)->func;
     if (rb_heapprof_callers_core_p(&rb_heapprof.tables.callers, function)) return ID_TABLE_CONTINUE;
-    if (!HEAPPROF_MEM_GROW(&methods->mem, methods->all, methods->capacity, methods->count + 1)) return ID_TABLE_STOP;
-    methods->all[methods->count++] = (struct method){function, entry->owner, entry->def->original_id};
+    if (!HEAPPROF_MEM_GROW(&methods->mem, methods->all, methods->capacity, methods->count + 1))
+        return ID_TABLE_STOP;
+    methods->all[methods->count++] =
+        (struct method){ function, entry->owner, entry->def->original_id };
     return ID_TABLE_CONTINUE;
 }
 
@@ -223,7 +231,8 @@ page_i(void *start, void *end, size_t stride, void *data)
 {
     for (VALUE object = (VALUE)start; object != (VALUE)end; object += stride) {
         int type = RB_BUILTIN_TYPE(object);
-        if ((type == T_CLASS || type == T_MODULE || type == T_ICLASS) && !rb_objspace_garbage_object_p(object) && RCLASS_M_TBL(object)) {
+        if ((type == T_CLASS || type == T_MODULE || type == T_ICLASS) &&
+            !rb_objspace_garbage_object_p(object) && RCLASS_M_TBL(object)) {
             rb_id_table_foreach_values(RCLASS_M_TBL(object), method_i, data);
         }
     }
@@ -240,7 +249,8 @@ compare(const void *left, const void *right)
 /* The methods of one C function. A module's are also in each class that includes it, with the
  * same owner. */
 static void
-add_methods(struct valgrind_line *message, const struct methods *methods, uintptr_t function, const struct heapprof_symbol_name *symbol)
+add_methods(struct valgrind_line *message, const struct methods *methods, uintptr_t function,
+            const struct heapprof_symbol_name *symbol)
 {
     char name[HEAPPROF_NAME_BYTES + 1];
     size_t low = 0, high = methods->count;
@@ -277,7 +287,8 @@ send_methods(const struct methods *methods)
     message_begin(&message, "methods");
     for (size_t i = 0; i < symbols.count; i++) {
         rb_heapprof_symbols_name(&symbols, i, &symbol);
-        if (symbol.function[0]) add_methods(&message, methods, rb_heapprof_symbols_address(&symbols, i) - 1, &symbol);
+        if (symbol.function[0])
+            add_methods(&message, methods, rb_heapprof_symbols_address(&symbols, i) - 1, &symbol);
     }
     message_send(&message);
     rb_heapprof_symbols_free(&symbols);

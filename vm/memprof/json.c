@@ -45,7 +45,8 @@ rb_heapprof_reflection_name(ID id)
 static VALUE
 symbol_reference(VALUE symbol)
 {
-    return rb_str_append(rb_utf8_str_new_cstr(":"), rb_heapprof_reflection_text(rb_sym2str(symbol)));
+    return rb_str_append(rb_utf8_str_new_cstr(":"),
+                         rb_heapprof_reflection_text(rb_sym2str(symbol)));
 }
 
 VALUE

@@ -82,7 +82,8 @@ follow_moves(void *unused)
         uintptr_t to = (uintptr_t)rb_gc_location((VALUE)from);
 
         next = rb_heapprof_address_table_next(&made.table, entry);
-        if (to != from) rb_heapprof_address_table_move(&made.table, entry, &made.all, &made.all, to);
+        if (to != from)
+            rb_heapprof_address_table_move(&made.table, entry, &made.all, &made.all, to);
     }
 }
 
@@ -140,7 +141,8 @@ made_counts(VALUE self)
     made.reading = true;
     VALUE hash = rb_hash_new();
     for (int type = 0; type <= T_MASK; type++) {
-        if (made.counts[type]) rb_hash_aset(hash, rb_str_new_cstr(rb_type_str(type)), SIZET2NUM(made.counts[type]));
+        if (made.counts[type])
+            rb_hash_aset(hash, rb_str_new_cstr(rb_type_str(type)), SIZET2NUM(made.counts[type]));
     }
     made.reading = false;
     return hash;

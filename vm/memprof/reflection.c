@@ -92,7 +92,8 @@ references(VALUE array)
 static int
 pair_i(VALUE key, VALUE value, VALUE pairs)
 {
-    VALUE pair = rb_assoc_new(rb_heapprof_reflection_reference(key), rb_heapprof_reflection_reference(value));
+    VALUE pair = rb_assoc_new(rb_heapprof_reflection_reference(key),
+                              rb_heapprof_reflection_reference(value));
     rb_ary_push(pairs, pair);
     return ST_CONTINUE;
 }
@@ -110,10 +111,12 @@ static void
 set_hidden_data(VALUE hash, VALUE object)
 {
     switch (RB_BUILTIN_TYPE(object)) {
-      case T_STRING: rb_heapprof_reflection_set(hash, "data", rb_heapprof_reflection_text(object)); break;
-      case T_ARRAY:  rb_heapprof_reflection_set(hash, "data", references(object)); break;
-      case T_HASH:   rb_heapprof_reflection_set(hash, "data", pairs(object)); break;
-      default: break;
+        case T_STRING:
+            rb_heapprof_reflection_set(hash, "data", rb_heapprof_reflection_text(object));
+            break;
+        case T_ARRAY: rb_heapprof_reflection_set(hash, "data", references(object)); break;
+        case T_HASH: rb_heapprof_reflection_set(hash, "data", pairs(object)); break;
+        default: break;
     }
 }
 

@@ -18,7 +18,8 @@ constant_i(ID id, VALUE entry, void *hash)
     VALUE value = ((const rb_const_entry_t *)entry)->value;
 
     if (NIL_P(name)) return ID_TABLE_CONTINUE;
-    VALUE said = UNDEF_P(value) ? rb_str_new_cstr("autoload") : rb_heapprof_reflection_reference(value);
+    VALUE said =
+        UNDEF_P(value) ? rb_str_new_cstr("autoload") : rb_heapprof_reflection_reference(value);
     rb_hash_aset(*(VALUE *)hash, name, said);
     return ID_TABLE_CONTINUE;
 }
@@ -27,13 +28,15 @@ static enum rb_id_table_iterator_result
 method_i(ID id, VALUE entry, void *hash)
 {
     VALUE name = rb_heapprof_reflection_name(id);
-    if (NIL_P(name) || UNDEFINED_METHOD_ENTRY_P((const rb_method_entry_t *)entry)) return ID_TABLE_CONTINUE;
+    if (NIL_P(name) || UNDEFINED_METHOD_ENTRY_P((const rb_method_entry_t *)entry))
+        return ID_TABLE_CONTINUE;
     rb_hash_aset(*(VALUE *)hash, name, rb_heapprof_reflection_reference(entry));
     return ID_TABLE_CONTINUE;
 }
 
 static void
-set_table(VALUE hash, const char *key, struct rb_id_table *table, rb_id_table_foreach_func_t *function)
+set_table(VALUE hash, const char *key, struct rb_id_table *table,
+          rb_id_table_foreach_func_t *function)
 {
     VALUE named = rb_hash_new();
     if (table) rb_id_table_foreach(table, function, &named);

@@ -70,7 +70,8 @@ set_node(VALUE hash, const rb_iseq_t *iseq)
     const struct rb_iseq_constant_body *body = ISEQ_BODY(iseq);
 
     rb_heapprof_reflection_set(hash, "type", rb_str_new_cstr("node"));
-    if (!body || !RB_TYPE_P(body->location.label, T_STRING)) return; /* the code is not complete yet */
+    if (!body || !RB_TYPE_P(body->location.label, T_STRING))
+        return; /* the code is not complete yet */
     rb_heapprof_reflection_set_text(hash, "label", rb_iseq_label(iseq));
     rb_heapprof_reflection_set_text(hash, "path", rb_iseq_path(iseq));
     rb_heapprof_reflection_set(hash, "first_line", INT2NUM(body->location.first_lineno));
@@ -85,8 +86,10 @@ set_method(VALUE hash, const rb_method_entry_t *method)
     if (!NIL_P(name)) rb_heapprof_reflection_set(hash, "name", name);
     set_reference(hash, "owner", method->owner);
     if (!method->def) return;
-    if (method->def->type == VM_METHOD_TYPE_ISEQ) set_reference(hash, "node", (VALUE)method->def->body.iseq.iseqptr);
-    if (method->def->type == VM_METHOD_TYPE_BMETHOD) set_reference(hash, "proc", method->def->body.bmethod.proc);
+    if (method->def->type == VM_METHOD_TYPE_ISEQ)
+        set_reference(hash, "node", (VALUE)method->def->body.iseq.iseqptr);
+    if (method->def->type == VM_METHOD_TYPE_BMETHOD)
+        set_reference(hash, "proc", method->def->body.bmethod.proc);
 }
 
 static void
@@ -105,7 +108,10 @@ rb_heapprof_reflection_imemo_fields(VALUE hash, VALUE object)
       case imemo_iseq: set_node(hash, (const rb_iseq_t *)object); break;
       case imemo_ment: set_method(hash, (const rb_method_entry_t *)object); break;
       case imemo_cref: set_cref(hash, (const rb_cref_t *)object); break;
-      default: rb_heapprof_reflection_set(hash, "type", rb_str_new_cstr(rb_imemo_name(imemo_type(object)))); break;
+      default:
+          rb_heapprof_reflection_set(hash, "type",
+                                     rb_str_new_cstr(rb_imemo_name(imemo_type(object))));
+          break;
     }
 }
 

@@ -13,7 +13,8 @@ rb_heapprof_c_globals_find(struct heapprof_symbols *symbols)
     rb_heapprof_symbols_start();
     rb_heapprof_symbols_init(symbols);
     symbols->variables = true;
-    for (const struct global_object_list *list = GET_VM()->global_object_list; list; list = list->next) {
+    for (const struct global_object_list *list = GET_VM()->global_object_list; list;
+         list = list->next) {
         if (!rb_heapprof_symbols_add(symbols, (uintptr_t)list->varptr + 1)) return;
     }
     rb_heapprof_symbols_locate(symbols);
@@ -31,8 +32,8 @@ rb_heapprof_c_globals_name(const void *data, const VALUE *address)
         if (rb_heapprof_symbols_address(symbols, i) != (uintptr_t)address + 1) continue;
         rb_heapprof_symbols_name(symbols, i, &name);
         if (!*name.library) return NULL;
-        snprintf(name_bytes, sizeof(name_bytes), "%.200s in %.256s", *name.function ? name.function : "(no name)",
-                 name.library);
+        snprintf(name_bytes, sizeof(name_bytes), "%.200s in %.256s",
+                 *name.function ? name.function : "(no name)", name.library);
         return name_bytes;
     }
     return NULL;

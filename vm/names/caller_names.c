@@ -43,7 +43,8 @@ add_wrapper(const char *name, uintptr_t start, size_t size, void *data)
     struct heapprof_callers *found = data;
 
     if (wrapper_p(name)) rb_heapprof_callers_add_wrapper(found, start, size);
-    if (strcmp(name, "vm_exec_core") == 0) found->interpreter = (struct heapprof_wrapper){ start, start + size };
+    if (strcmp(name, "vm_exec_core") == 0)
+        found->interpreter = (struct heapprof_wrapper){ start, start + size };
 }
 
 static int
@@ -54,7 +55,9 @@ find_core_i(struct dl_phdr_info *info, size_t size, void *data)
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uintptr_t begin = info->dlpi_addr + segment->p_vaddr, end = begin + segment->p_memsz;
-        if (segment->p_type != PT_LOAD || (uintptr_t)ruby_xmalloc < begin || (uintptr_t)ruby_xmalloc >= end) continue;
+        if (segment->p_type != PT_LOAD || (uintptr_t)ruby_xmalloc < begin ||
+            (uintptr_t)ruby_xmalloc >= end)
+            continue;
         found->core = (struct heapprof_wrapper){ begin, end };
         return 1;
     }

@@ -33,5 +33,6 @@ rb_heapprof_fiber_resident_bytes(VALUE object)
 
     struct heapprof_range machine = rb_heapprof_fiber_machine_stack(ec);
     return rb_heapprof_resident_bytes(machine.begin, machine.end - machine.begin) +
-           rb_heapprof_resident_bytes((uintptr_t)ec->vm_stack, rb_heapprof_fiber_vm_stack_bytes(ec));
+           rb_heapprof_resident_bytes((uintptr_t)ec->vm_stack,
+                                      rb_heapprof_fiber_vm_stack_bytes(ec));
 }

@@ -18,9 +18,9 @@
  * callers. doc/design/stacks.md has the reasons.
  *
  *   I1  the notes on a stack are stack numbers of the edition that its outermost frame, which is
- *       a dummy, bears: who makes numbers void begins a new edition (rb_heapprof_numbers_edition). A
- *       stack of another edition is walked whole, and all its notes are written anew or taken
- *       away.
+ *       a dummy, bears: who makes numbers void begins a new edition
+ *       (rb_heapprof_numbers_edition). A stack of another edition is walked whole, and all its
+ *       notes are written anew or taken away.
  *   I2  a note counts the callers as if the frame were the innermost.
  *   I3  an edition is never used again. In the last one, UINT32_MAX, no notes are written.
  *
@@ -279,10 +279,11 @@ same_p(const struct known_frame *a, const struct known_frame *b)
 static uint32_t
 enter(uint32_t caller, const rb_control_frame_t *cfp)
 {
-    struct known_frame frame = {
-        .iseq = cfp->iseq, .pc = cfp->iseq ? cfp->pc : NULL, .method = method_of(cfp), .caller = caller,
-        .age = walks.age
-    };
+    struct known_frame frame = { .iseq = cfp->iseq,
+                                 .pc = cfp->iseq ? cfp->pc : NULL,
+                                 .method = method_of(cfp),
+                                 .caller = caller,
+                                 .age = walks.age };
     struct known_frame *known = find_known(&frame);
     if (known->stack && same_p(known, &frame)) return known->stack;
 
@@ -327,7 +328,8 @@ static uint32_t
 cut(uint32_t whole, uint32_t depth)
 {
     struct heapprof_stacks *stacks = &rb_heapprof.tables.stacks;
-    if (!HEAPPROF_MEM_GROW(&rb_heapprof.mem, walks.path, walks.path_capacity, depth)) return HEAPPROF_NO_STACK;
+    if (!HEAPPROF_MEM_GROW(&rb_heapprof.mem, walks.path, walks.path_capacity, depth))
+        return HEAPPROF_NO_STACK;
 
     for (uint32_t i = 0; i < depth; i++) {
         walks.path[i] = whole;
@@ -387,7 +389,8 @@ check_capture(const rb_execution_context_t *ec, uint32_t stack)
     const rb_control_frame_t *cfp = walk.outermost;
     if (walk.count > CHECKED_FRAMES) return;
 
-    for (size_t left = walk.count; left > 0 && whole != HEAPPROF_NO_STACK; cfp = RUBY_VM_NEXT_CONTROL_FRAME(cfp)) {
+    for (size_t left = walk.count; left > 0 && whole != HEAPPROF_NO_STACK;
+         cfp = RUBY_VM_NEXT_CONTROL_FRAME(cfp)) {
         struct known_frame frame = {.iseq = cfp->iseq, .pc = cfp->iseq ? cfp->pc : NULL};
         if (!counts_p(cfp, walk.innermost)) continue;
         frame.method = method_of(cfp);
@@ -426,7 +429,8 @@ capture(const rb_execution_context_t *ec, uint32_t depth)
     return stack == HEAPPROF_NO_STACK ? capture_cut(ec, depth) : stack;
 }
 
-/* Numbers of stacks without a hold are void: notes, and what is known of addresses of code, are of them. */
+/* Numbers of stacks without a hold are void: notes, and what is known of addresses of code, are
+ * of them. */
 static void
 forget_numbers(void)
 {
@@ -458,6 +462,9 @@ rb_heapprof_frames_free(void)
     struct heapprof_mem *mem = &rb_heapprof.mem;
 
     forget_numbers();
-    memset(walks.known, 0, sizeof(walks.known)); /* or memcheck would take these addresses for pointers of the program */
+    memset(
+        walks.known, 0,
+        sizeof(
+            walks.known)); /* or memcheck would take these addresses for pointers of the program */
     HEAPPROF_MEM_RELEASE(mem, walks.path, walks.path_capacity);
 }

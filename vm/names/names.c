@@ -186,7 +186,8 @@ identity_name(uint32_t id, VALUE klass)
 
     name_add_class(&name, klass);
     uint32_t number = name_intern(&name);
-    struct heapprof_identity *identity = rb_heapprof_identities_change(&rb_heapprof.tables.identities, id);
+    struct heapprof_identity *identity =
+        rb_heapprof_identities_change(&rb_heapprof.tables.identities, id);
 
     identity->name = number;
     identity->provisional = name.provisional;
@@ -206,7 +207,8 @@ unnamed_p(uint32_t id)
     return rb_heapprof.tables.identities.all[id].name == HEAPPROF_UNNAMED;
 }
 
-/* An identity has no name only where no room for it can be had. Making room may take the identity, too. */
+/* An identity has no name only where no room for it can be had. Making room may take the
+ * identity, too. */
 bool
 rb_heapprof_class_label(VALUE object, uint32_t *id)
 {

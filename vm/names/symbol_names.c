@@ -46,7 +46,8 @@ rb_heapprof_symbols_start(void)
 /* ---- names ---- */
 
 void
-rb_heapprof_symbols_name(const struct heapprof_symbols *symbols, size_t i, struct heapprof_symbol_name *name)
+rb_heapprof_symbols_name(const struct heapprof_symbols *symbols, size_t i,
+                         struct heapprof_symbol_name *name)
 {
     const struct heapprof_symbol *symbol = &symbols->all[i];
     const struct heapprof_library *library = NULL;

@@ -52,7 +52,8 @@ keep_text(struct heapprof_symbols *symbols, const char *text)
     size_t at = symbols->texts_bytes ? symbols->texts_bytes : 1, bytes = strlen(text) + 1;
 
     if (bytes == 1) return 0;
-    if (!HEAPPROF_MEM_GROW(&symbols->mem, symbols->texts, symbols->texts_capacity, at + bytes)) return 0;
+    if (!HEAPPROF_MEM_GROW(&symbols->mem, symbols->texts, symbols->texts_capacity, at + bytes))
+        return 0;
     memcpy(symbols->texts + at, text, bytes);
     symbols->texts_bytes = at + bytes;
     return at;
@@ -82,7 +83,8 @@ rb_heapprof_symbols_add(struct heapprof_symbols *symbols, uintptr_t address)
 {
     size_t count = symbols->count;
 
-    if (!HEAPPROF_MEM_GROW(&symbols->mem, symbols->all, symbols->all_capacity, count + 1)) return false;
+    if (!HEAPPROF_MEM_GROW(&symbols->mem, symbols->all, symbols->all_capacity, count + 1))
+        return false;
     symbols->all[symbols->count++] = (struct heapprof_symbol){
         .address = address, .library = HEAPPROF_NO_LIBRARY
     };
@@ -141,9 +143,11 @@ readable_p(const struct dl_phdr_info *info, const ElfW(Phdr) *part)
 {
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        if (segment->p_type == PT_LOAD && segment->p_flags & PF_R && part->p_vaddr >= segment->p_vaddr &&
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_R &&
+            part->p_vaddr >= segment->p_vaddr &&
             part->p_vaddr - segment->p_vaddr <= segment->p_filesz &&
-            part->p_filesz <= segment->p_filesz - (part->p_vaddr - segment->p_vaddr)) return true;
+            part->p_filesz <= segment->p_filesz - (part->p_vaddr - segment->p_vaddr))
+            return true;
     }
     return false;
 }
@@ -151,11 +155,13 @@ readable_p(const struct dl_phdr_info *info, const ElfW(Phdr) *part)
 static void
 identify(struct heapprof_elf_identity *identity, const struct dl_phdr_info *info)
 {
-    rb_heapprof_elf_identity_init(identity, info->dlpi_phdr, info->dlpi_phnum * sizeof(*info->dlpi_phdr));
+    rb_heapprof_elf_identity_init(identity, info->dlpi_phdr,
+                                  info->dlpi_phnum * sizeof(*info->dlpi_phdr));
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type != PT_NOTE || !readable_p(info, segment)) continue;
-        rb_heapprof_elf_identity_add_notes(identity, (const void *)(info->dlpi_addr + segment->p_vaddr),
+        rb_heapprof_elf_identity_add_notes(identity,
+                                           (const void *)(info->dlpi_addr + segment->p_vaddr),
                                            segment->p_filesz, segment->p_align);
     }
 }
@@ -166,7 +172,8 @@ add_library(struct heapprof_symbols *symbols, const struct dl_phdr_info *info, b
 {
     size_t at = symbols->library_count;
 
-    if (!HEAPPROF_MEM_GROW(&symbols->mem, symbols->libraries, symbols->libraries_capacity, at + 1)) {
+    if (!HEAPPROF_MEM_GROW(&symbols->mem, symbols->libraries, symbols->libraries_capacity,
+                           at + 1)) {
         return HEAPPROF_NO_LIBRARY;
     }
     symbols->libraries[at] = (struct heapprof_library){
@@ -191,7 +198,8 @@ find_i(struct dl_phdr_info *info, size_t size, void *data)
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
-        if (segment->p_type != PT_LOAD || !(segment->p_flags & (symbols->variables ? PF_W : PF_X))) continue;
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & (symbols->variables ? PF_W : PF_X)))
+            continue;
         size_t at = first_from(symbols, begin);
         for (; (symbol = symbol_within(symbols, at, begin, segment->p_memsz)) != NULL; at++) {
             if (library == HEAPPROF_NO_LIBRARY) library = add_library(symbols, info, program);
@@ -214,7 +222,8 @@ rb_heapprof_symbols_locate(struct heapprof_symbols *symbols)
 /* Opens the library's file if it is of the loaded build; else returns -1. O_NONBLOCK: a pipe may
  * have taken its place, and opening that would wait. */
 static int
-open_file(struct heapprof_symbols *symbols, const struct heapprof_library *library, struct heapprof_elf *elf)
+open_file(struct heapprof_symbols *symbols, const struct heapprof_library *library,
+          struct heapprof_elf *elf)
 {
     int fd = open(symbols->texts + library->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
@@ -286,10 +295,12 @@ name_i(const struct heapprof_elf_function *function, void *data)
     struct heapprof_symbol *symbol;
 
     if (!maybe_called_p(reading, begin, function->size_bytes)) return true;
-    for (size_t i = first_from(symbols, begin); (symbol = symbol_within(symbols, i, begin, function->size_bytes)) != NULL; i++) {
+    for (size_t i = first_from(symbols, begin);
+         (symbol = symbol_within(symbols, i, begin, function->size_bytes)) != NULL; i++) {
         if (symbol->library != reading->library || symbol->function) continue;
         if (!name) {
-            if (!rb_heapprof_elf_name(reading->elf, function->name, text, sizeof(text))) return true;
+            if (!rb_heapprof_elf_name(reading->elf, function->name, text, sizeof(text)))
+                return true;
             name = keep_text(symbols, text);
         }
         symbol->function = name;
@@ -301,10 +312,13 @@ static void
 name_from_file(struct heapprof_symbols *symbols, size_t library)
 {
     struct heapprof_elf elf;
-    struct symbol_reading reading = {
-        .symbols = symbols, .elf = &elf, .library = library, .base = symbols->libraries[library].base
-    };
-    int fd = symbols->libraries[library].path ? open_file(symbols, &symbols->libraries[library], &elf) : -1;
+    struct symbol_reading reading = { .symbols = symbols,
+                                      .elf = &elf,
+                                      .library = library,
+                                      .base = symbols->libraries[library].base };
+    int fd = symbols->libraries[library].path
+                 ? open_file(symbols, &symbols->libraries[library], &elf)
+                 : -1;
 
     if (fd < 0) return;
     mark_units(&reading);
@@ -324,7 +338,8 @@ name_from_memory(struct heapprof_symbols *symbols, struct heapprof_symbol *symbo
 void
 rb_heapprof_symbols_read_files(struct heapprof_symbols *symbols)
 {
-    for (size_t library = 0; library < symbols->library_count; library++) name_from_file(symbols, library);
+    for (size_t library = 0; library < symbols->library_count; library++)
+        name_from_file(symbols, library);
 }
 
 void
@@ -356,7 +371,8 @@ each_i(const struct heapprof_elf_function *function, void *data)
 }
 
 static void
-each_of(struct heapprof_symbols *symbols, const struct heapprof_library *library, struct symbol_each *each)
+each_of(struct heapprof_symbols *symbols, const struct heapprof_library *library,
+        struct symbol_each *each)
 {
     struct heapprof_elf elf;
     int fd = open_file(symbols, library, &elf);
@@ -370,7 +386,8 @@ each_of(struct heapprof_symbols *symbols, const struct heapprof_library *library
 
 void
 rb_heapprof_symbols_each(uintptr_t address,
-                         void (*function)(const char *name, uintptr_t start, size_t size, void *data),
+                         void (*function)(const char *name, uintptr_t start, size_t size,
+                                          void *data),
                          void *data)
 {
     struct symbol_each each = { .function = function, .data = data };
@@ -378,6 +395,7 @@ rb_heapprof_symbols_each(uintptr_t address,
 
     rb_heapprof_symbols_init(&symbols);
     if (rb_heapprof_symbols_add(&symbols, address + 1)) rb_heapprof_symbols_locate(&symbols);
-    if (symbols.library_count > 0 && symbols.libraries[0].path) each_of(&symbols, &symbols.libraries[0], &each);
+    if (symbols.library_count > 0 && symbols.libraries[0].path)
+        each_of(&symbols, &symbols.libraries[0], &each);
     rb_heapprof_symbols_free(&symbols);
 }

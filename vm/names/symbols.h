@@ -35,7 +35,7 @@ struct heapprof_symbols {
     size_t texts_capacity;
     size_t texts_bytes;
     size_t visited;                             /* objects that the dynamic linker has reported */
-    size_t accounted_bytes;                     /* how much of mem rb_heapprof_symbols_bytes counts */
+    size_t accounted_bytes; /* how much of mem rb_heapprof_symbols_bytes counts */
 };
 
 /* An empty set. Allocates nothing. */
@@ -62,7 +62,8 @@ uintptr_t rb_heapprof_symbols_address(const struct heapprof_symbols *symbols, si
 /* Calls `function` for each C function of the file that the address is in, with its name, start
  * and size. Reads a file and takes the dynamic linker's lock, as the steps above. */
 void rb_heapprof_symbols_each(uintptr_t address,
-                              void (*function)(const char *name, uintptr_t start, size_t size, void *data),
+                              void (*function)(const char *name, uintptr_t start, size_t size,
+                                               void *data),
                               void *data);
 
 /* Bytes that all sets of all threads have mapped at present. Any thread may call it; needs no

@@ -373,7 +373,8 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_CONSTANT(PATHOBJ_PATH) \
     DESCRIBE_CONSTANT(PATHOBJ_REALPATH)
 
-/* Objects that names are in. All of MRI's T_* and imemo_* are here: a reader names types by them (contract "labels"). */
+/* Objects that names are in. All of MRI's T_* and imemo_* are here: a reader names types by them
+ * (contract "labels"). */
 #define HEAPPROF_DESCRIPTOR_OBJECTS \
     DESCRIBE_TYPE(RBasic) \
     DESCRIBE_FIELD(RBasic, UNSIGNED, flags) \

@@ -32,7 +32,8 @@ char *
 rb_heapprof_flush_encode_by(const struct heapprof_snapshot *snapshot, const char *by, size_t *size)
 {
     size_t plain_size;
-    char *plain = rb_heapprof_pprof_encode_by(snapshot, by, "ruby", rb_heapprof_description, &plain_size);
+    char *plain =
+        rb_heapprof_pprof_encode_by(snapshot, by, "ruby", rb_heapprof_description, &plain_size);
     if (!plain) return NULL;
 
     char *packed = rb_heapprof_gzip(plain, plain_size, size);
@@ -102,7 +103,8 @@ end_writing(VALUE data)
 
     if (writing->begun) writing->error = rb_heapprof_file_end(&writing->file, writing->error);
     if (writing->error == EMFILE && writing->at_exit) {
-        writing->error = rb_heapprof_file_write_in_child(writing->path, writing->bytes, writing->size);
+        writing->error =
+            rb_heapprof_file_write_in_child(writing->path, writing->bytes, writing->size);
     }
     free(writing->bytes);
     return Qnil;
@@ -139,9 +141,11 @@ rb_heapprof_flush_say_unwritten(const char *path, int error)
 {
     char line[PATH_MAX + 256];
 
-    if (error == ENAMETOOLONG && !*path) snprintf(line, sizeof(line), "the name that out= makes is too long");
+    if (error == ENAMETOOLONG && !*path)
+        snprintf(line, sizeof(line), "the name that out= makes is too long");
     else if (!*path) snprintf(line, sizeof(line), "%s", rb_heapprof_flush_explain(error));
-    else snprintf(line, sizeof(line), "cannot write %s: %s", path, rb_heapprof_flush_explain(error));
+    else
+        snprintf(line, sizeof(line), "cannot write %s: %s", path, rb_heapprof_flush_explain(error));
     rb_heapprof_say("the profile was not written", line);
 }
 

@@ -7,7 +7,8 @@
 char *rb_heapprof_flush_encode(const struct heapprof_snapshot *snapshot, size_t *size);
 
 /* The same, with `by` as the sample type that readers show first. */
-char *rb_heapprof_flush_encode_by(const struct heapprof_snapshot *snapshot, const char *by, size_t *size);
+char *
+rb_heapprof_flush_encode_by(const struct heapprof_snapshot *snapshot, const char *by, size_t *size);
 
 /* Writes a whole file (os/file.h). Returns 0, or errno; then no file is left behind. Frees bytes,
  * which are from malloc, in each case. Serves interrupts, so it may raise; then no file is left

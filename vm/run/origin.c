@@ -26,8 +26,8 @@ add(struct origin_words *text, const char *key, const char *value, size_t length
 {
     if (length == 0) return;
     if (length > VALUE_MAX_BYTES) length = VALUE_MAX_BYTES;
-    text->length += (size_t)snprintf(text->bytes + text->length, sizeof(text->bytes) - text->length, "%s%s: ",
-                                     text->length ? "\n" : "", key);
+    text->length += (size_t)snprintf(text->bytes + text->length, sizeof(text->bytes) - text->length,
+                                     "%s%s: ", text->length ? "\n" : "", key);
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)value[i];
         text->bytes[text->length++] = c < 0x20 || c == 0x7f ? '?' : (char)c;
@@ -46,7 +46,8 @@ add_number(struct origin_words *text, const char *key, long number)
 static void
 add_string(struct origin_words *text, const char *key, VALUE string)
 {
-    if (RB_TYPE_P(string, T_STRING)) add(text, key, RSTRING_PTR(string), (size_t)RSTRING_LEN(string));
+    if (RB_TYPE_P(string, T_STRING))
+        add(text, key, RSTRING_PTR(string), (size_t)RSTRING_LEN(string));
 }
 
 static void

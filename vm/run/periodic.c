@@ -34,7 +34,7 @@
 
 static struct {
     pthread_mutex_t lock;
-    uint64_t run;                      /* counts starts and stops; a snapshot of an earlier run is dropped */
+    uint64_t run; /* counts starts and stops; a snapshot of an earlier run is dropped */
     struct heapprof_series *series;    /* NULL: off */
     uint64_t every_ms;
     int64_t due_ns, watch_ns, watch_for_ns;
@@ -116,7 +116,9 @@ static bool
 begin_file(struct periodic_file *file)
 {
     pthread_mutex_lock(&periodic.lock);
-    *file = (struct periodic_file){ .run = periodic.run, .with = periodic.with, .series = periodic.series };
+    *file = (struct periodic_file){ .run = periodic.run,
+                                     .with = periodic.with,
+                                     .series = periodic.series };
     pthread_mutex_unlock(&periodic.lock);
     return file->series != NULL;
 }
@@ -161,7 +163,8 @@ tell_lost_signal(uint32_t signal)
 {
     char line[128];
 
-    snprintf(line, sizeof(line), "the program traps SIG%s by now, and it writes no profile any more",
+    snprintf(line, sizeof(line),
+             "the program traps SIG%s by now, and it writes no profile any more",
              rb_heapprof_signal_name((int)signal));
     rb_heapprof_say("signal", line);
 }
@@ -206,15 +209,19 @@ rb_heapprof_periodic_refusal(const struct heapprof_options *options, char *messa
 {
     if (!rb_heapprof_options_periodic_p(options)) return NULL;
     if (options->signal && trapped_p(options->signal)) {
-        snprintf(message, size, "the program traps SIG%s itself; expected a signal that it does not trap",
+        snprintf(message, size,
+                 "the program traps SIG%s itself; expected a signal that it does not trap",
                  rb_heapprof_signal_name((int)options->signal));
         return message;
     }
-    return rb_heapprof_own_thread_possible_p() ? NULL : "every and signal need a postponed job of MRI, and all are taken";
+    return rb_heapprof_own_thread_possible_p()
+               ? NULL
+               : "every and signal need a postponed job of MRI, and all are taken";
 }
 
 static void
-begin_series(const struct heapprof_options *options, struct heapprof_series *series, const char *directory)
+begin_series(const struct heapprof_options *options, struct heapprof_series *series,
+             const char *directory)
 {
     int64_t now = rb_heapprof_bell_now();
 
@@ -230,7 +237,8 @@ begin_series(const struct heapprof_options *options, struct heapprof_series *ser
     periodic.signal = options->signal;
     periodic.watch_for_ns = WATCH_NS;
     periodic.watch_ns = now + WATCH_NS;
-    periodic.with = (options->owners ? RB_HEAPPROF_OWNERS : 0) | (options->rss ? RB_HEAPPROF_RSS : 0);
+    periodic.with =
+        (options->owners ? RB_HEAPPROF_OWNERS : 0) | (options->rss ? RB_HEAPPROF_RSS : 0);
 }
 
 int
@@ -243,7 +251,8 @@ rb_heapprof_periodic_place(const struct heapprof_options *options, char *directo
     if (!rb_heapprof_options_periodic_p(options)) return 0;
     if (options->out[0] != '/' && !getcwd(directory, size)) return errno;
     rb_heapprof_series_init(&series, options->out, directory, true, options->keep);
-    if (!rb_heapprof_series_first(&series, rb_heapprof_environment_program(), path, sizeof(path))) return ENAMETOOLONG;
+    if (!rb_heapprof_series_first(&series, rb_heapprof_environment_program(), path, sizeof(path)))
+        return ENAMETOOLONG;
     return rb_heapprof_file_check(path);
 }
 
@@ -252,7 +261,9 @@ rb_heapprof_periodic_start(const struct heapprof_options *options, struct heappr
                            const char *directory)
 {
     if (!rb_heapprof_options_periodic_p(options)) return true;
-    if (options->signal && rb_heapprof_own_thread_take_signal(HEAPPROF_DUTY_PROFILE, options->signal) != 0) return false;
+    if (options->signal &&
+        rb_heapprof_own_thread_take_signal(HEAPPROF_DUTY_PROFILE, options->signal) != 0)
+        return false;
     rb_heapprof_own_thread_wait();
     pthread_mutex_lock(&periodic.lock);
     begin_series(options, series, directory);

@@ -41,15 +41,18 @@ block_stack_p(const rb_thread_t *th, const rb_execution_context_t *ec)
 
 /* Adds a thread's own stacks, whichever fiber it runs. */
 static void
-add_thread(struct heapprof_measured *measured, struct heapprof_range main_stack, const rb_thread_t *th)
+add_thread(struct heapprof_measured *measured, struct heapprof_range main_stack,
+           const rb_thread_t *th)
 {
     struct rb_fiber_struct *root = th->root_fiber ? th->root_fiber : th->ec->fiber_ptr;
     const rb_execution_context_t *ec = rb_fiberptr_get_ec(root);
     struct heapprof_range machine = rb_heapprof_fiber_machine_stack(ec);
     if (!ec->vm_stack || !machine.end) return;
 
-    if (!within_p(main_stack, machine.end - 1)) measured->stacks += rb_heapprof_resident_bytes(machine.begin, machine.end - machine.begin);
-    size_t bytes = rb_heapprof_resident_bytes((uintptr_t)ec->vm_stack, rb_heapprof_fiber_vm_stack_bytes(ec));
+    if (!within_p(main_stack, machine.end - 1))
+        measured->stacks += rb_heapprof_resident_bytes(machine.begin, machine.end - machine.begin);
+    size_t bytes =
+        rb_heapprof_resident_bytes((uintptr_t)ec->vm_stack, rb_heapprof_fiber_vm_stack_bytes(ec));
     if (block_stack_p(th, ec)) {
         measured->block_stacks += bytes;
         measured->code.vm_stacks += rb_heapprof_fiber_vm_stack_bytes(ec);

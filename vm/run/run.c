@@ -65,7 +65,8 @@ rb_heapprof_start_with(const struct heapprof_options *options)
             .epoch = epoch
         };
         rb_heapprof.run.auto_interval = options->interval_bytes == HEAPPROF_AUTO_INTERVAL;
-        if (rb_heapprof.run.auto_interval) rb_heapprof.run.options.interval_bytes = HEAPPROF_AUTO_LEAST_BYTES;
+        if (rb_heapprof.run.auto_interval)
+            rb_heapprof.run.options.interval_bytes = HEAPPROF_AUTO_LEAST_BYTES;
         rb_heapprof_mem_init(&rb_heapprof.mem, options->memory_bytes);
         rb_heapprof_tables_init(&rb_heapprof.tables, &rb_heapprof.mem, rb_heapprof_block_filter);
         rb_heapprof_seed(options->seeded ? options->seed : rb_heapprof_random_seed());

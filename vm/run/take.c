@@ -3,7 +3,8 @@
  *     full GC     if asked for; finalizers run
  *     owners      a walk over the heap in slices, other threads run in between
  *     names       callers of the allocator are named, without the VM lock
- *     copying     in slices under the VM lock, all ractors stopped; shows the moment of the first slice
+ *     copying     in slices under the VM lock, all ractors stopped; shows the moment of the first
+ *                 slice
  *     adding up   without the VM lock
  *
  * profiler/copies.c copies and adds up; here is what stands around it. One snapshot is copied at
@@ -88,7 +89,8 @@ begin_copies(bool owners, bool native_leaks)
     hold_settled_blocks();
     struct heapprof_facts facts = facts_now();
     facts.owners = owners;
-    if (!native_leaks || !rb_heapprof_gc_owners_complete_p()) facts.old_gc = 0; /* no sample is a suspect */
+    if (!native_leaks || !rb_heapprof_gc_owners_complete_p())
+        facts.old_gc = 0; /* no sample is a suspect */
     rb_heapprof_gc_note_gone();
     struct heapprof_copies *copies = rb_heapprof_copies_begin(&rb_heapprof.tables, &facts, &asks);
     if (copies) rb_heapprof_copies_follow(copies, &rb_heapprof.tables);
@@ -131,8 +133,9 @@ static void
 copy_slice(int64_t waited_ns)
 {
     struct heapprof_copies *copies = rb_heapprof.work.copies;
-    bool more = copies->asks.memsize ? ask_and_copy_slice(copies, waited_ns)
-                                     : rb_heapprof_gc_slice(copy_step_without_memsize_i, copies, waited_ns);
+    bool more = copies->asks.memsize
+                    ? ask_and_copy_slice(copies, waited_ns)
+                    : rb_heapprof_gc_slice(copy_step_without_memsize_i, copies, waited_ns);
 
     if (!more) rb_heapprof.work.copies = NULL;
 }
@@ -225,7 +228,8 @@ take_slice(struct take_snapshot *taking)
     rb_vm_barrier();
     bool begun = taking->copies;
     if (rb_heapprof_on && !begun && !rb_heapprof.work.copies) taken = begin_named(taking);
-    else if (rb_heapprof_on && (!begun || rb_heapprof.work.copies == taking->copies)) taken = TAKEN_SLICE;
+    else if (rb_heapprof_on && (!begun || rb_heapprof.work.copies == taking->copies))
+        taken = TAKEN_SLICE;
     if (taken == TAKEN_SLICE) {
         copy_slice(taking->waited_ns);
         if (taking->copies && rb_heapprof.work.copies != taking->copies) taken = TAKEN_ALL;
@@ -278,7 +282,8 @@ walk_slice(struct take_snapshot *taking)
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
     taking->walk.waited_ns = taking->waited_ns;
-    if (rb_heapprof_on) more = rb_heapprof_gc_find_owners(&taking->walk, taking->with & RB_HEAPPROF_NATIVE_LEAKS);
+    if (rb_heapprof_on)
+        more = rb_heapprof_gc_find_owners(&taking->walk, taking->with & RB_HEAPPROF_NATIVE_LEAKS);
     RB_VM_LOCK_LEAVE();
     return more;
 }

@@ -9,8 +9,8 @@ struct heapprof_snapshot;
  * `others` is NULL. Returns NULL if the profiler is off, memory is short, or an interrupt jumped
  * out of others->between; then *jump is the tag that the caller has to jump to (rb_jump_tag),
  * else 0. */
-struct heapprof_snapshot *rb_heapprof_snapshot_beside(unsigned int with, const struct heapprof_others *others,
-                                                      int *jump);
+struct heapprof_snapshot *
+rb_heapprof_snapshot_beside(unsigned int with, const struct heapprof_others *others, int *jump);
 
 /* Takes the profile of one object: a row with its stack, class and age. *snapshot is NULL if the
  * object is not sampled. Returns false if memory is short. The caller frees the snapshot. */

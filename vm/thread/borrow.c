@@ -3,10 +3,12 @@
  *
  * The GVL comes in one of two ways:
  *
- *   no Ruby thread runs   A Ruby thread gives up the GVL by setting its scheduler's `running` to NULL. To get it back it
- *                         first takes the scheduler's lock. While `running` is NULL and we hold that lock, no thread
- *                         runs, and none can begin: we have the GVL. No thread is woken, and none notices.
- *   one runs              It lends its own. At its next look at interrupts it waits, with the GVL, for the end of a slice.
+ *   no Ruby thread runs   A Ruby thread gives up the GVL by setting its scheduler's `running` to
+ *                         NULL. To get it back it first takes the scheduler's lock. While
+ *                         `running` is NULL and we hold that lock, no thread runs, and none can
+ *                         begin: we have the GVL. No thread is woken, and none notices.
+ *   one runs              It lends its own. At its next look at interrupts it waits, with the
+ *                         GVL, for the end of a slice.
  *
  *     ours          ──wanted──▶ slice ▶ between ──wanted──▶ slice ▶
  *     a Ruby thread  ...  lend ( waits )   ...        lend ( waits )  ...
@@ -41,7 +43,8 @@
 
 #define MS_NS 1000000L
 #define BETWEEN_NS (MS_NS / 20)      /* a thread that waits for the scheduler's lock gets it */
-#define PATIENCE_NS (20 * MS_NS)     /* how long a running thread may take to lend before both ways are tried again */
+/* How long a running thread may take to lend before both ways are tried again. */
+#define PATIENCE_NS (20 * MS_NS)
 #define PATIENCE_MOST_NS (500 * MS_NS)
 #define STACK_BYTES (256 * 1024)     /* of our machine stack, as MRI is told */
 

@@ -22,12 +22,13 @@ function_of(const struct heapprof_symbol_name *name)
 }
 
 static void
-say(const struct saying *saying, const char *what, const struct heapprof_symbol_name *name, uint64_t count, uint64_t of,
-    const char *why)
+say(const struct saying *saying, const char *what, const struct heapprof_symbol_name *name,
+    uint64_t count, uint64_t of, const char *why)
 {
     char line[512];
 
-    snprintf(line, sizeof(line), "ruby: write barrier %s: in %s() of %s: %"PRIu64" of %"PRIu64", %s\n", what,
+    snprintf(line, sizeof(line),
+             "ruby: write barrier %s: in %s() of %s: %" PRIu64 " of %" PRIu64 ", %s\n", what,
              function_of(name), name->library, count, of, why);
     saying->print(line);
 }
@@ -35,27 +36,32 @@ say(const struct saying *saying, const char *what, const struct heapprof_symbol_
 /* Prints a place at which no barrier is known to have been of use. That is no proof: a reference
  * may be overwritten before the object is looked at, or lie too far into its struct to be found. */
 static void
-say_site(const struct saying *saying, const struct heapprof_barrier_site *site, const struct heapprof_symbol_name *name)
+say_site(const struct saying *saying, const struct heapprof_barrier_site *site,
+         const struct heapprof_symbol_name *name)
 {
     if (site->present > site->early) return;
     if (site->early) {
         say(saying, "too early", name, site->early, site->calls, "the store comes after it");
         return;
     }
-    if (site->unprotected) say(saying, "useless", name, site->unprotected, site->calls, "the object is not WB-protected");
+    if (site->unprotected)
+        say(saying, "useless", name, site->unprotected, site->calls,
+            "the object is not WB-protected");
     if (site->absent) {
-        say(saying, "useless", name, site->absent, site->calls, "the object did not refer to that afterwards");
+        say(saying, "useless", name, site->absent, site->calls,
+            "the object did not refer to that afterwards");
     }
 }
 
 static void
-say_told(const struct saying *saying, const struct heapprof_told *told, const struct heapprof_symbol_name *name)
+say_told(const struct saying *saying, const struct heapprof_told *told,
+         const struct heapprof_symbol_name *name)
 {
     char line[512], offset[32] = "";
 
     if (told->offset >= 0) snprintf(offset, sizeof(offset), "+0x%lx", told->offset);
-    snprintf(line, sizeof(line), "ruby: write barrier told: %"PRIu64" of %s%s, in %s() of %s\n", told->count,
-             told->type->wrap_struct_name, offset, function_of(name), name->library);
+    snprintf(line, sizeof(line), "ruby: write barrier told: %" PRIu64 " of %s%s, in %s() of %s\n",
+             told->count, told->type->wrap_struct_name, offset, function_of(name), name->library);
     saying->print(line);
 }
 
@@ -79,7 +85,8 @@ say_by_symbol(const struct saying *saying)
 
     rb_heapprof_symbols_start();
     rb_heapprof_symbols_init(&symbols);
-    for (size_t i = 0; i < saying->site_count; i++) rb_heapprof_symbols_add(&symbols, saying->sites[i].address);
+    for (size_t i = 0; i < saying->site_count; i++)
+        rb_heapprof_symbols_add(&symbols, saying->sites[i].address);
     rb_heapprof_symbols_locate(&symbols);
     rb_heapprof_symbols_read_files(&symbols);
     rb_heapprof_symbols_ask_exports(&symbols);

@@ -57,12 +57,13 @@ parent_text(VALUE parent, VALUE child, char *text, size_t size)
     long offset = rb_heapprof_gc_wbcheck_offset(parent, child);
     size_t length = strlen(text);
 
-    snprintf(text + length, size - length, offset < 0 ? " (%s)" : " (%s+0x%lx)", RTYPEDDATA_TYPE(parent)->wrap_struct_name,
-             offset);
+    snprintf(text + length, size - length, offset < 0 ? " (%s)" : " (%s+0x%lx)",
+             RTYPEDDATA_TYPE(parent)->wrap_struct_name, offset);
 }
 
 void
-rb_heapprof_wbcheck_what(const struct heapprof_missed *missed, const rb_trace_arg_t *call, char *text, size_t size)
+rb_heapprof_wbcheck_what(const struct heapprof_missed *missed, const rb_trace_arg_t *call,
+                         char *text, size_t size)
 {
     char parent[NAME_BYTES], child[NAME_BYTES], function[NAME_BYTES];
 
@@ -74,7 +75,8 @@ rb_heapprof_wbcheck_what(const struct heapprof_missed *missed, const rb_trace_ar
         length += snprintf(text + length, size - (size_t)length, ", in %s", function);
     }
     if (missed->early && (size_t)length < size) {
-        snprintf(text + length, size - (size_t)length, "; a barrier came before the store, and a GC may come between");
+        snprintf(text + length, size - (size_t)length,
+                 "; a barrier came before the store, and a GC may come between");
     }
 }
 
@@ -88,8 +90,8 @@ frame_text(const rb_control_frame_t *cfp, char *text, size_t size)
     if (VM_FRAME_RUBYFRAME_P(cfp) && cfp->pc) {
         int length = (int)rb_heapprof_code_text(cfp->iseq, method ? method->owner : 0, name);
         snprintf(function, sizeof(function), "%.*s", length, name);
-        return snprintf(text, size, "    %s:%d:in '%s'\n", RSTRING_PTR(rb_iseq_path(cfp->iseq)), rb_vm_get_sourceline(cfp),
-                        function);
+        return snprintf(text, size, "    %s:%d:in '%s'\n", RSTRING_PTR(rb_iseq_path(cfp->iseq)),
+                        rb_vm_get_sourceline(cfp), function);
     }
     if (!method || method->def->type != VM_METHOD_TYPE_CFUNC) return 0;
     called_text(method->owner, method->def->original_id, function, sizeof(function));
@@ -104,7 +106,8 @@ rb_heapprof_wbcheck_stack(char *text, size_t size)
     size_t length = 0;
 
     text[0] = '\0';
-    for (const rb_control_frame_t *cfp = ec->cfp; cfp && cfp < end; cfp = RUBY_VM_PREVIOUS_CONTROL_FRAME(cfp)) {
+    for (const rb_control_frame_t *cfp = ec->cfp; cfp && cfp < end;
+         cfp = RUBY_VM_PREVIOUS_CONTROL_FRAME(cfp)) {
         size_t added = (size_t)frame_text(cfp, text + length, size - length);
         if (added >= size - length) break;
         length += added;
@@ -120,10 +123,12 @@ rb_heapprof_wbcheck_allocated(VALUE object, char *text, size_t size)
     size_t unused, count, length = 0;
 
     text[0] = '\0';
-    count = rb_heapprof_stack_frames(&tables->stacks, &tables->functions, rb_heapprof_gc_stack_of(object), frames, ALLOCATED_FRAMES);
+    count = rb_heapprof_stack_frames(&tables->stacks, &tables->functions,
+                                     rb_heapprof_gc_stack_of(object), frames, ALLOCATED_FRAMES);
     for (size_t i = 0; i < count && i < ALLOCATED_FRAMES; i++) {
         int added = snprintf(text + length, size - length, "    %s:%u:in '%s'\n",
-                             rb_heapprof_strings_get(&tables->strings, frames[i].path, &unused), frames[i].line,
+                             rb_heapprof_strings_get(&tables->strings, frames[i].path, &unused),
+                             frames[i].line,
                              rb_heapprof_strings_get(&tables->strings, frames[i].name, &unused));
         if ((size_t)added >= size - length) break;
         length += (size_t)added;

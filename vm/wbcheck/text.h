@@ -9,7 +9,8 @@ struct heapprof_missed;
 
 /* "JSON::State (JSON::State+0x10) -> String, in JSON::State#configure". call is the C function
  * that has just returned, or NULL if it is not known. */
-void rb_heapprof_wbcheck_what(const struct heapprof_missed *missed, const rb_trace_arg_t *call, char *text, size_t size);
+void rb_heapprof_wbcheck_what(const struct heapprof_missed *missed, const rb_trace_arg_t *call,
+                              char *text, size_t size);
 
 /* The current Ruby stack as lines of a backtrace: as many of the innermost as there is room for. */
 void rb_heapprof_wbcheck_stack(char *text, size_t size);

@@ -1,10 +1,13 @@
 /* wbcheck.c - RUBY_WBCHECK and GC.wbcheck: when write barriers are checked, and what is said of a
  * missed one.
  *
- *     RUBY_WBCHECK=1        from start to end; prints each place once, when it is found, and at the end a sum if there was one
+ *     RUBY_WBCHECK=1        from start to end; prints each place once, when it is found, and at
+ *                           the end a sum if there was one
  *     RUBY_WBCHECK=abort    and aborts at the first place
- *     RUBY_WBCHECK=sites    and prints at the end where in C barriers came before their store, or were of no use
- *     RUBY_WBCHECK=told     and prints at the end which references barriers have told in time, for heapprof barriers --confirm
+ *     RUBY_WBCHECK=sites    and prints at the end where in C barriers came before their store, or
+ *                           were of no use
+ *     RUBY_WBCHECK=told     and prints at the end which references barriers have told in time,
+ *                           for heapprof barriers --confirm
  *     RUBY_WBCHECK=out=FILE the same as 1, appended to a file, for a command of many processes
  *     GC.wbcheck { ... }    of a block, as an array (vm/api/wbcheck_api.c)
  *
@@ -39,7 +42,8 @@
 
 #define CHECKS_SHARE 4    /* checks between GCs take at most one part in 4 of the time */
 
-STATIC_ASSERT(place_is_no_wider_than_a_page, sizeof(struct heapprof_wbcheck_place) <= 4096); /* base/mem.h */
+STATIC_ASSERT(place_is_no_wider_than_a_page,
+              sizeof(struct heapprof_wbcheck_place) <= 4096); /* base/mem.h */
 
 static struct {
     bool on, aborts, prints;
@@ -51,8 +55,9 @@ static struct {
     struct heapprof_wbcheck_place *places;
     size_t   capacity, count;
     uint64_t missed;               /* at all places */
-    const rb_trace_arg_t *call;    /* the C function that has just returned; NULL: all objects are compared */
-    int64_t next_ns;               /* when all objects are compared again, unless a GC comes first */
+    const rb_trace_arg_t
+        *call;       /* the C function that has just returned; NULL: all objects are compared */
+    int64_t next_ns; /* when all objects are compared again, unless a GC comes first */
 } check;
 
 /* ---- places ---- */
@@ -96,8 +101,9 @@ print_place(const struct heapprof_wbcheck_place *place)
     static char plain[HEAPPROF_UTF8_MAX(sizeof(*place) + 128) + 1]; /* under the VM's lock */
     char text[sizeof(*place) + 128];
 
-    snprintf(text, sizeof(text), "ruby: write barrier missed: %s\n%s%s%s%s%s", place->what, place->stack,
-             *place->parent ? "  parent allocated:\n" : "", place->parent, *place->child ? "  child allocated:\n" : "", place->child);
+    snprintf(text, sizeof(text), "ruby: write barrier missed: %s\n%s%s%s%s%s", place->what,
+             place->stack, *place->parent ? "  parent allocated:\n" : "", place->parent,
+             *place->child ? "  child allocated:\n" : "", place->child);
     plain[rb_heapprof_utf8_plain(plain, text, strlen(text), true)] = '\0';
     print(plain);
 }
@@ -124,7 +130,8 @@ say_ractors(void)
 {
     if (check.said_ractors || !check.prints) return;
     check.said_ractors = true;
-    print("ruby: RUBY_WBCHECK: a second Ractor has begun: most of what is stored from here on is not checked\n");
+    print("ruby: RUBY_WBCHECK: a second Ractor has begun: most of what is stored from here on is "
+          "not checked\n");
 }
 
 static void
@@ -172,7 +179,8 @@ call_i(VALUE unused, const rb_trace_arg_t *arg)
 static void
 add_hook(void (*hook_i)(VALUE, const rb_trace_arg_t *), rb_event_flag_t events)
 {
-    rb_add_event_hook2((rb_event_hook_func_t)hook_i, events, Qnil, RUBY_EVENT_HOOK_FLAG_SAFE | RUBY_EVENT_HOOK_FLAG_RAW_ARG);
+    rb_add_event_hook2((rb_event_hook_func_t)hook_i, events, Qnil,
+                       RUBY_EVENT_HOOK_FLAG_SAFE | RUBY_EVENT_HOOK_FLAG_RAW_ARG);
 }
 
 static const char *
@@ -262,7 +270,8 @@ read_setting(const struct heapprof_setting *setting)
     struct heapprof_span value = setting->value;
 
     if (read_word(setting->all)) return NULL;
-    if (value.length == 0 || !rb_heapprof_span_is_p(setting->key, "out")) return "expected 1, abort, sites, told or out=FILE";
+    if (value.length == 0 || !rb_heapprof_span_is_p(setting->key, "out"))
+        return "expected 1, abort, sites, told or out=FILE";
     if (value.length >= sizeof(check.out)) return "the name of the file is too long";
     memcpy(check.out, value.start, value.length);
     int fd = open_out();
@@ -314,8 +323,10 @@ rb_heapprof_wbcheck_at_exit(void)
     if (check.missed == 0) return;
     struct heapprof_wbcheck_stat stat = rb_heapprof_gc_wbcheck_stat();
 
-    snprintf(line, sizeof(line), "ruby: write barriers: %"PRIu64" missed at %zu places; %"PRIu64" noted, %"PRIu64" checks of %"
-             PRIu64" objects, %.1f s\n", check.missed, check.count, stat.barriers, stat.checks, stat.objects,
+    snprintf(line, sizeof(line),
+             "ruby: write barriers: %" PRIu64 " missed at %zu places; %" PRIu64 " noted, %" PRIu64
+             " checks of %" PRIu64 " objects, %.1f s\n",
+             check.missed, check.count, stat.barriers, stat.checks, stat.objects,
              (double)stat.check_ns / 1e9);
     print(line);
 }

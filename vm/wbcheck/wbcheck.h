@@ -18,9 +18,11 @@ void rb_heapprof_wbcheck_at_exit(void);
 
 /* A place where barriers are missed. */
 struct heapprof_wbcheck_place {
-    char     what[HEAPPROF_WBCHECK_WHAT_BYTES];   /* JSON::State+0x10 -> String, in JSON::State#configure */
+    char what[HEAPPROF_WBCHECK_WHAT_BYTES]; /* JSON::State+0x10 -> String, in JSON::State#configure
+                                             */
     char     stack[HEAPPROF_WBCHECK_STACK_BYTES]; /* the innermost lines, as it was first found */
-    char     parent[HEAPPROF_WBCHECK_ALLOCATED_BYTES]; /* lines: where the parent was allocated; "": not known */
+    char parent[HEAPPROF_WBCHECK_ALLOCATED_BYTES]; /* lines: where the parent was allocated; "": not
+                                                      known */
     char     child[HEAPPROF_WBCHECK_ALLOCATED_BYTES];  /* the same of the child */
     uint64_t count;
     uint64_t before;  /* count when the block began */

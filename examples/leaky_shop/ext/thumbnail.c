@@ -12,7 +12,8 @@ scale(const char *picture, size_t pixels)
 {
     char *small = malloc(pixels * PIXEL);
 
-    for (size_t i = 0; small && i < pixels; i++) memcpy(small + i * PIXEL, picture + i * STEP * PIXEL, PIXEL);
+    for (size_t i = 0; small && i < pixels; i++)
+        memcpy(small + i * PIXEL, picture + i * STEP * PIXEL, PIXEL);
     return small;
 }
 

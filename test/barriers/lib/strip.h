@@ -1,8 +1,11 @@
-/* strip.h - is included first in each file of an extension, so that its barriers can be removed one at a time while it runs.
+/* strip.h - is included first in each file of an extension, so that its barriers can be removed
+ * one at a time while it runs.
  *
- *     BARRIERS_STRIPPED=FILE:LINE    RB_OBJ_WRITE there is only a store, RB_OBJ_WRITTEN does nothing
- *     BARRIERS_SITES=FILE            at exit adds a line for each place: FILE:LINE, how often it was passed, and how often with an
- *                                    object that the field did not hold already
+ *     BARRIERS_STRIPPED=FILE:LINE    RB_OBJ_WRITE there is only a store, RB_OBJ_WRITTEN does
+ *                                    nothing
+ *     BARRIERS_SITES=FILE            at exit adds a line for each place: FILE:LINE, how often it
+ *                                    was passed, and how often with an object that the field did
+ *                                    not hold already
  *
  * Ruby's headers that call barriers are read before the macros are defined. */
 #include <ruby.h>
@@ -45,7 +48,8 @@ strip_end(void)
 
     if (fd < 0) return;
     for (struct strip_site **site = __start_strip_sites; site < __stop_strip_sites; site++) {
-        dprintf(fd, "%s:%d %lu %lu\n", (*site)->file, (*site)->line, (*site)->calls, (*site)->needed);
+        dprintf(fd, "%s:%d %lu %lu\n", (*site)->file, (*site)->line, (*site)->calls,
+                (*site)->needed);
     }
     close(fd);
 }
@@ -74,11 +78,13 @@ strip_written(struct strip_site *site, VALUE old, VALUE young)
 
 #define STRIP_SITE __extension__ ({ \
     static struct strip_site strip_site = { __FILE__, __LINE__, 0, 0, 0 }; \
-    static struct strip_site *strip_pointer __attribute__((section("strip_sites"), used)) = &strip_site; \
+    static struct strip_site *strip_pointer \
+        __attribute__((section("strip_sites"), used)) = &strip_site; \
     strip_pointer; \
 })
 
 #undef RB_OBJ_WRITE
 #undef RB_OBJ_WRITTEN
-#define RB_OBJ_WRITE(old, slot, young) strip_write(STRIP_SITE, (VALUE)(old), (VALUE *)(slot), (VALUE)(young))
+#define RB_OBJ_WRITE(old, slot, young) \
+    strip_write(STRIP_SITE, (VALUE)(old), (VALUE *)(slot), (VALUE)(young))
 #define RB_OBJ_WRITTEN(old, oldv, young) strip_written(STRIP_SITE, (VALUE)(old), (VALUE)(young))

@@ -1,6 +1,7 @@
 #include "pair.h"
 
-/* Functions that Ruby calls for us, with what they are given: they store into the object of who gave it. */
+/* Functions that Ruby calls for us, with what they are given: they store into the object of who
+ * gave it. */
 static VALUE
 yielded_i(RB_BLOCK_CALL_FUNC_ARGLIST(yielded, argument))
 {

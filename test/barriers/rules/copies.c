@@ -28,7 +28,9 @@ of_a_struct_in_it(VALUE self, VALUE other)
 VALUE
 by_memcpy(VALUE self, VALUE other)
 {
-    memcpy(get_pair(self), get_pair(other), sizeof(struct pair)); // error first list[] point.label second
+    struct pair *to = get_pair(self), *from = get_pair(other);
+
+    memcpy(to, from, sizeof(*to)); // error first list[] point.label second
     return self;
 }
 

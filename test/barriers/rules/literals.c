@@ -22,7 +22,8 @@ outer_mark(void *pointer)
 }
 
 static const rb_data_type_t outer_type = {
-    "outer", { outer_mark, RUBY_DEFAULT_FREE }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
+    "outer", { outer_mark, RUBY_DEFAULT_FREE }, 0, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
 };
 
 static struct outer *

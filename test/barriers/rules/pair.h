@@ -1,5 +1,6 @@
-/* pair.h - what the rules' files have in common: a type of typed data that is WB_PROTECTED. Behind a line stands what is to be
- * told of it, and nothing else may be told: how sure, and the fields. */
+/* pair.h - what the rules' files have in common: a type of typed data that is WB_PROTECTED.
+ * Behind a line stands what is to be told of it, and nothing else may be told: how sure, and the
+ * fields. */
 #include <ruby.h>
 #include <string.h>
 

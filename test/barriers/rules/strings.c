@@ -16,7 +16,8 @@ named_mark(void *pointer)
 }
 
 static const rb_data_type_t named_type = {
-    "named", { named_mark, RUBY_DEFAULT_FREE }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
+    "named", { named_mark, RUBY_DEFAULT_FREE }, 0, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
 };
 
 static struct named *

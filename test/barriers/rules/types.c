@@ -11,7 +11,9 @@ mark(void *data)
 }
 
 /* Not WB_PROTECTED: each GC looks at its objects. */
-static const rb_data_type_t loose_type = {"loose", {mark, RUBY_DEFAULT_FREE}, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY};
+static const rb_data_type_t loose_type = {
+    "loose", {mark, RUBY_DEFAULT_FREE}, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY
+};
 
 VALUE
 of_a_type_that_is_not_protected(VALUE self, VALUE value)
@@ -25,7 +27,8 @@ of_a_type_that_is_not_protected(VALUE self, VALUE value)
 RUBY_REFERENCES(listed_references) = {RUBY_REF_EDGE(struct listed, field), RUBY_REF_END};
 
 static const rb_data_type_t listed_type = {
-    "listed", {RUBY_REFS_LIST_PTR(listed_references)}, .flags = RUBY_TYPED_DECL_MARKING | RUBY_TYPED_WB_PROTECTED,
+    "listed", {RUBY_REFS_LIST_PTR(listed_references)},
+    .flags = RUBY_TYPED_DECL_MARKING | RUBY_TYPED_WB_PROTECTED,
 };
 
 VALUE

@@ -1,4 +1,5 @@
-/* What the mark function does not mark, the GC does not follow: a reference there needs no barrier. */
+/* What the mark function does not mark, the GC does not follow: a reference there needs no
+ * barrier. */
 #include "pair.h"
 
 struct cache {
@@ -18,7 +19,8 @@ cache_mark(void *pointer)
 }
 
 static const rb_data_type_t cache_type = {
-    "cache", { cache_mark, RUBY_DEFAULT_FREE }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
+    "cache", { cache_mark, RUBY_DEFAULT_FREE }, 0, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
 };
 
 VALUE
@@ -32,7 +34,9 @@ cache_store(VALUE self, VALUE value)
 }
 
 static const rb_data_type_t bare_type = {
-    .wrap_struct_name = "bare", .function = { .dmark = NULL, .dfree = RUBY_DEFAULT_FREE }, .flags = RUBY_TYPED_WB_PROTECTED
+    .wrap_struct_name = "bare",
+    .function = { .dmark = NULL, .dfree = RUBY_DEFAULT_FREE },
+    .flags = RUBY_TYPED_WB_PROTECTED
 };
 
 VALUE
@@ -63,7 +67,8 @@ open_mark(void *pointer)
 }
 
 static const rb_data_type_t open_type = {
-    "open", { open_mark, RUBY_DEFAULT_FREE }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
+    "open", { open_mark, RUBY_DEFAULT_FREE }, 0, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
 };
 
 VALUE
@@ -88,7 +93,8 @@ range_mark(void *pointer)
 }
 
 static const rb_data_type_t range_type = {
-    "range", { range_mark, RUBY_DEFAULT_FREE }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
+    "range", { range_mark, RUBY_DEFAULT_FREE }, 0, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
 };
 
 VALUE

@@ -54,7 +54,11 @@ compact_moving(void *pointer)
 }
 
 static const rb_data_type_t moving_type = { // moved-reference moves
-    "moving", { mark_moving, RUBY_DEFAULT_FREE, NULL, compact_moving }, 0, 0, RUBY_TYPED_WB_PROTECTED
+    "moving",
+    { mark_moving, RUBY_DEFAULT_FREE, NULL, compact_moving },
+    0,
+    0,
+    RUBY_TYPED_WB_PROTECTED
 };
 
 struct stays {
@@ -135,7 +139,9 @@ struct bare {
     int number;
 };
 
-static const rb_data_type_t bare_type = { "bare", { NULL, RUBY_DEFAULT_FREE }, 0, 0, 0 }; // could-be-protected
+static const rb_data_type_t bare_type = {
+    "bare", { NULL, RUBY_DEFAULT_FREE }, 0, 0, 0
+}; // could-be-protected
 
 struct full {
     VALUE reference;
@@ -147,7 +153,9 @@ mark_full(void *pointer)
     rb_gc_mark(((struct full *)pointer)->reference);
 }
 
-static const rb_data_type_t full_type = { "full", { mark_full, RUBY_DEFAULT_FREE }, 0, 0, 0 }; // could-be-protected
+static const rb_data_type_t full_type = {
+    "full", { mark_full, RUBY_DEFAULT_FREE }, 0, 0, 0
+}; // could-be-protected
 
 VALUE
 fill(VALUE self, VALUE value)
@@ -157,8 +165,12 @@ fill(VALUE self, VALUE value)
     return RB_OBJ_WRITE(self, &full->reference, value);
 }
 
-static const rb_data_type_t pair_type = { "pair", { mark_both, RUBY_DEFAULT_FREE }, 0, 0, 0 }; // could-be-protected
-static const rb_data_type_t other_type = { "other", { mark_both, RUBY_DEFAULT_FREE }, 0, 0, 0 }; // could-be-protected
+static const rb_data_type_t pair_type = {
+    "pair", { mark_both, RUBY_DEFAULT_FREE }, 0, 0, 0
+}; // could-be-protected
+static const rb_data_type_t other_type = {
+    "other", { mark_both, RUBY_DEFAULT_FREE }, 0, 0, 0
+}; // could-be-protected
 
 VALUE
 lack(VALUE self, VALUE value)
@@ -184,7 +196,9 @@ mark_somewhere(void *pointer)
     do_something(pointer);
 }
 
-static const rb_data_type_t unseen_type = { "unseen", { mark_somewhere, RUBY_DEFAULT_FREE }, 0, 0, 0 };
+static const rb_data_type_t unseen_type = {
+    "unseen", { mark_somewhere, RUBY_DEFAULT_FREE }, 0, 0, 0
+};
 
 struct table {
     struct st_table *table;

@@ -1,10 +1,11 @@
-/* barrier.c - a moment that lasts: nothing of Ruby happens between what a reader outside takes and what the
- * process takes itself.
+/* barrier.c - a moment that lasts: nothing of Ruby happens between what a reader outside takes
+ * and what the process takes itself.
  *
  *     HeapProfBarrier.take(out, input, path, blocks)
  *
- * has a thread without the GVL ask for so many blocks, and free every other one; writes a line to the file
- * descriptor out, and waits for a byte from input; then takes a snapshot and writes it to path. All with the GVL.
+ * has a thread without the GVL ask for so many blocks, and free every other one; writes a line to
+ * the file descriptor out, and waits for a byte from input; then takes a snapshot and writes it
+ * to path. All with the GVL.
  */
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"

@@ -1,11 +1,13 @@
-/* beside.c - to be preloaded: looks at what the profiler does with the GVL, and what beside Ruby threads.
+/* beside.c - to be preloaded: looks at what the profiler does with the GVL, and what beside Ruby
+ * threads.
  *
- * Whoever but the main thread sorts the pieces of a snapshot's blocks, which is a part of adding it up, waits until the file
- * "answered" is there, and says with "sorting" that it does. Nobody answers who waits for the GVL: after half a minute it
- * goes on, and leaves "unanswered".
+ * Whoever but the main thread sorts the pieces of a snapshot's blocks, which is a part of adding
+ * it up, waits until the file "answered" is there, and says with "sorting" that it does. Nobody
+ * answers who waits for the GVL: after half a minute it goes on, and leaves "unanswered".
  *
- * If ruby asks the dynamic linker for what is loaded in a Ruby thread without the GVL, "forkable" is left: the linker
- * holds a lock then, and a thread that forks meanwhile has a child that never gets it.
+ * If ruby asks the dynamic linker for what is loaded in a Ruby thread without the GVL, "forkable"
+ * is left: the linker holds a lock then, and a thread that forks meanwhile has a child that never
+ * gets it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -38,7 +40,8 @@ wait_for_answer(void)
 void
 qsort(void *base, size_t count, size_t bytes, int (*compare)(const void *, const void *))
 {
-    void (*sort)(void *, size_t, size_t, int (*)(const void *, const void *)) = dlsym(RTLD_NEXT, "qsort");
+    void (*sort)(void *, size_t, size_t, int (*)(const void *, const void *)) =
+        dlsym(RTLD_NEXT, "qsort");
 
     if (bytes == sizeof(struct heapprof_copied_piece) && gettid() != getpid()) wait_for_answer();
     sort(base, count, bytes, compare);
@@ -50,13 +53,15 @@ ruby_asks_p(void *caller, void *of_ruby)
 {
     Dl_info asks, ruby;
 
-    return of_ruby && dladdr(caller, &asks) && dladdr(of_ruby, &ruby) && asks.dli_fbase == ruby.dli_fbase;
+    return of_ruby && dladdr(caller, &asks) && dladdr(of_ruby, &ruby) &&
+           asks.dli_fbase == ruby.dli_fbase;
 }
 
 int
 dl_iterate_phdr(int (*each)(struct dl_phdr_info *info, size_t size, void *data), void *data)
 {
-    int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *) = dlsym(RTLD_NEXT, "dl_iterate_phdr");
+    int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *) =
+        dlsym(RTLD_NEXT, "dl_iterate_phdr");
     int (*ruby_thread_p)(void) = dlsym(RTLD_DEFAULT, "ruby_native_thread_p");
     int (*has_gvl_p)(void) = dlsym(RTLD_DEFAULT, "ruby_thread_has_gvl_p");
 

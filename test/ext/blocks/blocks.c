@@ -7,9 +7,11 @@
  *     HeapProfBlocks.free_meanwhile(addresses) { ... }        by a thread without the GVL, while the block runs
  *     HeapProfBlocks.start_free(address)                      free_in_thread, but returns before it is done
  *     HeapProfBlocks.join                                     and now it is
- *     HeapProfBlocks.start_churn(bytes)       a thread without the GVL, that asks for blocks of that size
+ *     HeapProfBlocks.start_churn(bytes)       a thread without the GVL, that asks for blocks of
+ *                                             that size
  *     HeapProfBlocks.churn(bytes)             and frees them, until it has had so many bytes more
- *     HeapProfBlocks.churned                  -> bytes that it has had; waits for those it was told to
+ *     HeapProfBlocks.churned                  -> bytes that it has had; waits for those it was
+ *                                             told to
  *     HeapProfBlocks.end_churn                -> the same, and the thread ends
  *     HeapProfBlocks.bytes(address)           -> malloc_usable_size
  *     HeapProfBlocks.of(object)               -> address of a String's or Array's own buffer, of a
@@ -17,8 +19,8 @@
  *     HeapProfBlocks.bins(hash)               -> address of its bins, 0: none
  *     HeapProfBlocks.resize(string, bytes)       rb_str_resize, which gives memory back
  *     HeapProfBlocks::Holder.new(bytes)       an object whose struct has that size, freed with it
- *     HeapProfBlocks::Greedy.new(bytes)       the same, whose memsize, 4711, is found by allocating 50
- *                                             strings of that size
+ *     HeapProfBlocks::Greedy.new(bytes)       the same, whose memsize, 4711, is found by
+ *                                             allocating 50 strings of that size
  *     HeapProfBlocks.report(bytes)            memory that MRI is only told of; below 0: given back
  */
 #include "ruby/ruby.h"
@@ -77,7 +79,8 @@ blocks_free_in_thread(VALUE self, VALUE address)
 {
     pthread_t thread;
 
-    if (pthread_create(&thread, NULL, free_it, block_at(address)) != 0) rb_sys_fail("pthread_create");
+    if (pthread_create(&thread, NULL, free_it, block_at(address)) != 0)
+        rb_sys_fail("pthread_create");
     pthread_join(thread, NULL);
     return Qnil;
 }
@@ -134,7 +137,8 @@ static VALUE
 blocks_start_free(VALUE self, VALUE address)
 {
     blocks_join(self);
-    if (pthread_create(&freeing, NULL, free_it, block_at(address)) != 0) rb_sys_fail("pthread_create");
+    if (pthread_create(&freeing, NULL, free_it, block_at(address)) != 0)
+        rb_sys_fail("pthread_create");
     freeing_p = true;
     return Qnil;
 }
@@ -160,7 +164,8 @@ churn_one(void)
 static bool
 churned_p(void)
 {
-    return __atomic_load_n(&churn.had, __ATOMIC_ACQUIRE) >= __atomic_load_n(&churn.wanted, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&churn.had, __ATOMIC_ACQUIRE) >=
+           __atomic_load_n(&churn.wanted, __ATOMIC_ACQUIRE);
 }
 
 static void *
@@ -287,7 +292,8 @@ greedy_memsize(const void *bytes)
 }
 
 static const rb_data_type_t greedy_type = {
-    "heapprof_greedy", { NULL, RUBY_DEFAULT_FREE, greedy_memsize }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY
+    "heapprof_greedy", { NULL, RUBY_DEFAULT_FREE, greedy_memsize }, 0, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY
 };
 
 static VALUE

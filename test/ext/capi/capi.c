@@ -17,8 +17,8 @@ static uint64_t seed_value;
 
 /* What nil does not replace keeps its default. */
 static void
-config_read(struct rb_heapprof_config *config, VALUE interval, VALUE depth, VALUE memory, VALUE seed,
-            VALUE malloc_interval)
+config_read(struct rb_heapprof_config *config, VALUE interval, VALUE depth, VALUE memory,
+            VALUE seed, VALUE malloc_interval)
 {
     if (!NIL_P(interval)) config->interval_bytes = NUM2ULL(interval);
     if (!NIL_P(malloc_interval)) config->malloc_interval_bytes = NUM2ULL(malloc_interval);
@@ -37,7 +37,8 @@ started_symbol(enum rb_heapprof_started started)
       case RB_HEAPPROF_STARTED:    return ID2SYM(rb_intern("started"));
       case RB_HEAPPROF_RUNNING:    return ID2SYM(rb_intern("running"));
       case RB_HEAPPROF_BAD_CONFIG: return ID2SYM(rb_intern("bad_config"));
-      case RB_HEAPPROF_BAD_OUT:    return ID2SYM(rb_intern(errno == ENOENT ? "no_such_directory" : "bad_out"));
+      case RB_HEAPPROF_BAD_OUT:
+          return ID2SYM(rb_intern(errno == ENOENT ? "no_such_directory" : "bad_out"));
     }
     return Qnil;
 }
@@ -56,7 +57,8 @@ start(int argc, VALUE *argv, VALUE self)
 
 /* start_files(every_ms, signal, keep, out, owners, rss): nil does not replace the default. */
 static VALUE
-start_files(VALUE self, VALUE every_ms, VALUE signal, VALUE keep, VALUE out, VALUE owners, VALUE rss)
+start_files(VALUE self, VALUE every_ms, VALUE signal, VALUE keep, VALUE out, VALUE owners,
+            VALUE rss)
 {
     struct rb_heapprof_config config;
 
@@ -94,9 +96,9 @@ default_config(VALUE self)
     struct rb_heapprof_config config;
 
     rb_heapprof_config_init(&config);
-    return rb_ary_new_from_args(5, ULL2NUM(config.interval_bytes), UINT2NUM(config.depth),
-                                SIZET2NUM(config.memory_bytes), config.seed ? ULL2NUM(*config.seed) : Qnil,
-                                ULL2NUM(config.malloc_interval_bytes));
+    return rb_ary_new_from_args(
+        5, ULL2NUM(config.interval_bytes), UINT2NUM(config.depth), SIZET2NUM(config.memory_bytes),
+        config.seed ? ULL2NUM(*config.seed) : Qnil, ULL2NUM(config.malloc_interval_bytes));
 }
 
 static VALUE
@@ -160,7 +162,8 @@ sized(VALUE self, VALUE name, VALUE size)
     const char *which = StringValueCStr(name);
 
     memset(buffer, 0xAA, sizeof(buffer));
-    if (strcmp(which, "config") == 0) rb_heapprof_config_init_sized((void *)buffer, NUM2SIZET(size));
+    if (strcmp(which, "config") == 0)
+        rb_heapprof_config_init_sized((void *)buffer, NUM2SIZET(size));
     if (strcmp(which, "stat") == 0) rb_heapprof_stat_sized((void *)buffer, NUM2SIZET(size));
     if (strcmp(which, "rss") == 0) rb_heapprof_rss_sized((void *)buffer, NUM2SIZET(size));
     return rb_str_new((const char *)buffer, sizeof(buffer));
@@ -266,16 +269,16 @@ read_row(const struct rb_heapprof_row *row, void *data)
     VALUE frames = frame_arrays(row->frames, row->frame_count);
     VALUE owner_frames = frame_arrays(row->owner_frames, row->owner_frame_count);
 
-    rb_ary_push(reading->rows, rb_ary_new_from_args(17, rb_str_new_cstr(row->class_name), frames,
-                                                    LL2NUM(row->gc_age),
-                                                    LL2NUM(row->inuse_objects), LL2NUM(row->inuse_space),
-                                                    LL2NUM(row->alloc_objects), LL2NUM(row->alloc_space),
-                                                    LL2NUM(row->inuse_slot_space), LL2NUM(row->inuse_malloc_space),
-                                                    LL2NUM(row->alloc_slot_space), LL2NUM(row->alloc_malloc_space),
-                                                    row->caller ? rb_str_new_cstr(row->caller) : Qnil,
-                                                    row->owner ? rb_str_new_cstr(row->owner) : Qnil,
-                                                    owner_frames, row->native_leak ? Qtrue : Qfalse,
-                                                    LL2NUM(row->memsize), kind_name(row->kind)));
+    rb_ary_push(reading->rows,
+                rb_ary_new_from_args(
+                    17, rb_str_new_cstr(row->class_name), frames, LL2NUM(row->gc_age),
+                    LL2NUM(row->inuse_objects), LL2NUM(row->inuse_space),
+                    LL2NUM(row->alloc_objects), LL2NUM(row->alloc_space),
+                    LL2NUM(row->inuse_slot_space), LL2NUM(row->inuse_malloc_space),
+                    LL2NUM(row->alloc_slot_space), LL2NUM(row->alloc_malloc_space),
+                    row->caller ? rb_str_new_cstr(row->caller) : Qnil,
+                    row->owner ? rb_str_new_cstr(row->owner) : Qnil, owner_frames,
+                    row->native_leak ? Qtrue : Qfalse, LL2NUM(row->memsize), kind_name(row->kind)));
     return --reading->stop_after == 0 ? reading->stop_with : 0;
 }
 
@@ -304,17 +307,22 @@ write_to(VALUE self, VALUE snapshot_object, VALUE path)
     return rb_ary_new_from_args(2, LL2NUM(written), INT2NUM(error));
 }
 
-/* [bytes written or -1, errno]; size: of the struct, nil: none is passed; unknown: what is behind it */
+/* [bytes written or -1, errno]; size: of the struct, nil: none is passed; unknown: what is behind
+ * it */
 static VALUE
 dump_graph(VALUE self, VALUE path, VALUE size, VALUE unknown)
 {
-    struct { struct rb_heapgraph_config config; uint64_t unknown; } longer = { { .size = 0 }, NUM2ULL(unknown) };
+    struct {
+        struct rb_heapgraph_config config;
+        uint64_t unknown;
+    } longer = { { .size = 0 }, NUM2ULL(unknown) };
 
     if (!NIL_P(size)) longer.config.size = NUM2SIZET(size);
     errno = 0;
     int64_t written = rb_heapgraph_dump(StringValueCStr(path), NIL_P(size) ? NULL : &longer.config);
     int error = errno;
-    return rb_ary_new_from_args(3, LL2NUM(written), INT2NUM(error), SIZET2NUM(sizeof(longer.config)));
+    return rb_ary_new_from_args(3, LL2NUM(written), INT2NUM(error),
+                                SIZET2NUM(sizeof(longer.config)));
 }
 
 /* [what it returned, the rows it gave] */

@@ -82,8 +82,8 @@ walk_i(void *start, void *end, size_t stride, void *walk)
 
 /* ---- for Ruby ---- */
 
-/* What the living are counted by. The name as in the profile (gc/objects/label.c), written down at once:
- * a GC that is under way may yet free a class. */
+/* What the living are counted by. The name as in the profile (gc/objects/label.c), written down
+ * at once: a GC that is under way may yet free a class. */
 struct group {
     size_t site;
     size_t slot;
@@ -147,7 +147,8 @@ merge(struct group *groups, size_t count)
 
     qsort(groups, count, sizeof(*groups), compare_groups);
     for (size_t i = 0; i < count; i++) {
-        if (merged && compare_groups(&groups[merged - 1], &groups[i]) == 0) groups[merged - 1].count++;
+        if (merged && compare_groups(&groups[merged - 1], &groups[i]) == 0)
+            groups[merged - 1].count++;
         else groups[merged++] = groups[i];
     }
     return merged;

@@ -16,7 +16,8 @@
  *         .guarded(object)      on one way only, where it is needed
  *         .filled(object)       the same, in the function that calls the one that stores
  *         .either(object, way)  or another store of the same function, which has one
- *         .both(object, way)    a store of a function, or that of another one, and a barrier behind both of them
+ *         .both(object, way)    a store of a function, or that of another one, and a barrier
+ *                               behind both of them
  *         .spare(object)        a field that .right_spare stores to, with its barrier
  */
 #include "ruby/ruby.h"
@@ -65,7 +66,8 @@ confirm_free(void *pointer)
 }
 
 static const rb_data_type_t confirm_type = {
-    "HeapProfConfirm", { confirm_mark, confirm_free }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
+    "HeapProfConfirm", { confirm_mark, confirm_free }, 0, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
 };
 
 static struct confirm *

@@ -11,7 +11,8 @@
 
 #define SAMPLED_BIT ((VALUE)1 << 6)
 
-void rb_objspace_each_objects(int (*callback)(void *start, void *end, size_t stride, void *data), void *data);
+void rb_objspace_each_objects(int (*callback)(void *start, void *end, size_t stride, void *data),
+                              void *data);
 bool rb_gc_pointer_to_heap_p(VALUE object);
 
 struct page {

@@ -1,5 +1,5 @@
-/* hostile.c - objects whose functions wait for ever or crash in any process but the one that made them, as those do that take
- * a lock or use memory that a child of fork does not have. */
+/* hostile.c - objects whose functions wait for ever or crash in any process but the one that made
+ * them, as those do that take a lock or use memory that a child of fork does not have. */
 #include <ruby.h>
 #include <unistd.h>
 

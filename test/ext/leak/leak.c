@@ -1,13 +1,18 @@
 /* leak.c - an extension with a leak, and two that only look like one.
  *
  *     HeapProfLeak.call -> nil             1 KB of ruby_xmalloc that each call forgets
- *     HeapProfLeak.lose(bytes) -> nil      a list of its own with so many bytes, forgotten with them
- *     HeapProfLeak.keep(bytes) -> nil      the same at the end of a list that a static variable leads to
- *     HeapProfLeak.seem(address) -> true   a static variable leads to what looks like a block of malloc's, a gigabyte long, on a
- *                                          page of its own there; nil: that is taken
+ *     HeapProfLeak.lose(bytes) -> nil      a list of its own with so many bytes, forgotten with
+ *                                          them
+ *     HeapProfLeak.keep(bytes) -> nil      the same at the end of a list that a static variable
+ *                                          leads to
+ *     HeapProfLeak.seem(address) -> true   a static variable leads to what looks like a block of
+ *                                          malloc's, a gigabyte long, on a page of its own there;
+ *                                          nil: that is taken
  *     HeapProfLeak::Chain.new              an object whose struct leads to a list
- *         .add(bytes) -> self              the same in that list; large ones are zeros that nobody has written to
- *         .write(bytes) -> self            and that many bytes of the newest written to, a byte a page
+ *         .add(bytes) -> self              the same in that list; large ones are zeros that
+ *                                          nobody has written to
+ *         .write(bytes) -> self            and that many bytes of the newest written to, a byte a
+ *                                          page
  *
  *     T_DATA --> chain --> link --> link --> link
  *                           |        |        |

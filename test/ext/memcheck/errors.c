@@ -1,14 +1,18 @@
-/* errors.c - what Valgrind calls errors, one of each kind. Nothing of it harms: the allocator's blocks are large enough.
+/* errors.c - what Valgrind calls errors, one of each kind. Nothing of it harms: the allocator's
+ * blocks are large enough.
  *
  *     HeapProfMemcheck.write_beyond          one byte behind a block's end
  *     HeapProfMemcheck.read_beyond           the same
  *     HeapProfMemcheck.use_after_free        reads a block that free has got
- *     HeapProfMemcheck.free_twice            of a block of its own; a glibc without Valgrind would abort
+ *     HeapProfMemcheck.free_twice            of a block of its own; a glibc without Valgrind
+ *                                            would abort
  *     HeapProfMemcheck.free_twice_and_raise  the same
- *     HeapProfMemcheck.write_beyond_in_thread    as write_beyond, in a thread that Ruby does not know
+ *     HeapProfMemcheck.write_beyond_in_thread    as write_beyond, in a thread that Ruby does not
+ *                                                know
  *     HeapProfMemcheck.make_block            keeps a block, for
  *     HeapProfMemcheck.write_beyond_kept     one byte behind its end
- *     HeapProfMemcheck.free_middle           as free_twice, with an address in the middle of a block
+ *     HeapProfMemcheck.free_middle           as free_twice, with an address in the middle of a
+ *                                            block
  *     HeapProfMemcheck.free_new              free for a block of C++'s new
  *     HeapProfMemcheck.use_undefined         decides by what nobody has written
  *     HeapProfMemcheck.fault                 reads address 8

@@ -1,8 +1,10 @@
-/* memcheck.c - an extension that loses memory in each way there is, and keeps some. Each function makes blocks of so many bytes.
+/* memcheck.c - an extension that loses memory in each way there is, and keeps some. Each function
+ * makes blocks of so many bytes.
  *
  *     HeapProfMemcheck.lose(bytes)           a block of malloc's
  *     HeapProfMemcheck.lose_of_ruby(bytes)   a block of ruby_xmalloc's
- *     HeapProfMemcheck.lose_table            a table that MRI makes for us (st.c): three blocks, two of which the first leads to
+ *     HeapProfMemcheck.lose_table            a table that MRI makes for us (st.c): three blocks,
+ *                                            two of which the first leads to
  *     HeapProfMemcheck.lose_list(count)      a list of count blocks
  *     HeapProfMemcheck.lose_ring(count)      the same, whose end leads to its beginning
  *     HeapProfMemcheck.lose_grown(bytes)     a block that realloc made longer
@@ -12,15 +14,20 @@
  *     HeapProfMemcheck.lose_in_thread(bytes) as lose, in a thread that Ruby does not know
  *     HeapProfMemcheck.lose_after { }        as lose(100), when the block has returned
  *     HeapProfMemcheck.lose_through          calls HeapProfMemcheck.back, of Ruby, by rb_funcall
- *     HeapProfMemcheck.lose_unloaded(path, bytes)    loads the library, which loses so much, and unloads it (../memcheck_plugin)
+ *     HeapProfMemcheck.lose_unloaded(path, bytes)    loads the library, which loses so much, and
+ *                                                    unloads it (../memcheck_plugin)
  *     HeapProfMemcheck.unfreed               an object whose struct nobody frees
- *     HeapProfMemcheck.shallow               an object whose struct leads to a block, and is freed without it
- *     HeapProfMemcheck.unfreeable            an object that aborts when another process than that which made it frees it
- *     HeapProfMemcheck.keep_on_stack(bytes) { }  a C frame leads to it, as long as the block runs; then it is freed
+ *     HeapProfMemcheck.shallow               an object whose struct leads to a block, and is
+ *                                            freed without it
+ *     HeapProfMemcheck.unfreeable            an object that aborts when another process than that
+ *                                            which made it frees it
+ *     HeapProfMemcheck.keep_on_stack(bytes) { }  a C frame leads to it, as long as the block
+ *                                                runs; then it is freed
  *     HeapProfMemcheck.grow_on_stack(bytes) { |grow| }  the same with a block that the Proc grow has made longer
  *     HeapProfMemcheck.keep(bytes)           a variable leads to it
  *     HeapProfMemcheck.keep_of_thread(bytes)     a variable of the thread does
- *     HeapProfMemcheck.keep_specific(bytes)      the thread's own value of a key (pthread_setspecific) does
+ *     HeapProfMemcheck.keep_specific(bytes)      the thread's own value of a key
+ *                                                (pthread_setspecific) does
  *     HeapProfMemcheck.keep_middle(bytes)    a variable leads to its middle
  *
  * errors.c has what is worse. Init loses 77 bytes where MEMCHECK_INIT is in the environment.
@@ -188,12 +195,14 @@ static VALUE
 memcheck_lose_unloaded(VALUE self, VALUE path, VALUE bytes)
 {
     void *library = dlopen(StringValueCStr(path), RTLD_NOW | RTLD_LOCAL);
-    void (*lose)(size_t) = library ? (void (*)(size_t))dlsym(library, "memcheck_plugin_lose") : NULL;
+    void (*lose)(size_t) =
+        library ? (void (*)(size_t))dlsym(library, "memcheck_plugin_lose") : NULL;
 
     if (!lose) rb_raise(rb_eLoadError, "%s", dlerror());
     lose(NUM2SIZET(bytes));
     dlclose(library);
-    if (dlopen(StringValueCStr(path), RTLD_NOW | RTLD_NOLOAD)) rb_raise(rb_eRuntimeError, "it is still there");
+    if (dlopen(StringValueCStr(path), RTLD_NOW | RTLD_NOLOAD))
+        rb_raise(rb_eRuntimeError, "it is still there");
     return Qnil;
 }
 
@@ -205,7 +214,9 @@ memcheck_unfreed(VALUE self)
     return TypedData_Wrap_Struct(rb_cObject, &unfreed_type, ruby_xcalloc(1, 300));
 }
 
-static const rb_data_type_t shallow_type = { "memcheck_shallow", { NULL, RUBY_DEFAULT_FREE, NULL }, 0, 0, 0 };
+static const rb_data_type_t shallow_type = {
+    "memcheck_shallow", { NULL, RUBY_DEFAULT_FREE, NULL }, 0, 0, 0
+};
 
 static VALUE
 memcheck_shallow(VALUE self)
@@ -223,7 +234,9 @@ unfreeable_free(void *data)
     ruby_xfree(data);
 }
 
-static const rb_data_type_t unfreeable_type = { "memcheck_unfreeable", { NULL, unfreeable_free, NULL }, 0, 0, 0 };
+static const rb_data_type_t unfreeable_type = {
+    "memcheck_unfreeable", { NULL, unfreeable_free, NULL }, 0, 0, 0
+};
 
 static VALUE
 memcheck_unfreeable(VALUE self)

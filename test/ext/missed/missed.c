@@ -1,4 +1,5 @@
-/* missed.c - a type whose objects barriers protect, with a method for each way to store a reference.
+/* missed.c - a type whose objects barriers protect, with a method for each way to store a
+ * reference.
  *
  *     HeapProfMissed.new
  *         .write(object)      with RB_OBJ_WRITE
@@ -30,7 +31,8 @@ pair_mark(void *pointer)
 }
 
 static const rb_data_type_t protected_type = {
-    "HeapProfMissed", { pair_mark, RUBY_DEFAULT_FREE }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
+    "HeapProfMissed", { pair_mark, RUBY_DEFAULT_FREE }, 0, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
 };
 
 static const rb_data_type_t unprotected_type = {

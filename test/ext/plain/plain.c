@@ -107,7 +107,8 @@ plain_free_in_thread(VALUE self, VALUE address)
 {
     pthread_t thread;
 
-    if (pthread_create(&thread, NULL, free_it, block_at(address)) != 0) rb_sys_fail("pthread_create");
+    if (pthread_create(&thread, NULL, free_it, block_at(address)) != 0)
+        rb_sys_fail("pthread_create");
     pthread_join(thread, NULL);
     return Qnil;
 }
@@ -126,7 +127,8 @@ plain_malloc_in_thread(VALUE self, VALUE bytes)
     pthread_t thread;
     void *block;
 
-    if (pthread_create(&thread, NULL, ask_in_thread, (void *)NUM2SIZET(bytes)) != 0) rb_sys_fail("pthread_create");
+    if (pthread_create(&thread, NULL, ask_in_thread, (void *)NUM2SIZET(bytes)) != 0)
+        rb_sys_fail("pthread_create");
     pthread_join(thread, &block);
     return address_of(block);
 }

@@ -1,5 +1,5 @@
-// core_test.cc - core files made by hand: whole, cut short, and wrong in one thing. Real ones are read in
-// image_test.cc.
+// core_test.cc - core files made by hand: whole, cut short, and wrong in one thing. Real ones are
+// read in image_test.cc.
 
 #include <gtest/gtest.h>
 
@@ -42,11 +42,13 @@ struct CoreImage {
         header.e_phentsize = sizeof(Elf64_Phdr);
     }
 
-    void
-    Note(uint32_t type, const std::string &description, const std::string &owner = std::string("CORE\0", 5))
+    void Note(uint32_t type, const std::string &description,
+              const std::string &owner = std::string("CORE\0", 5))
     {
-        Elf64_Nhdr note = {static_cast<uint32_t>(owner.size()), static_cast<uint32_t>(description.size()), type};
-        notes += std::string(reinterpret_cast<char *>(&note), sizeof(note)) + Padded(owner) + Padded(description);
+        Elf64_Nhdr note = { static_cast<uint32_t>(owner.size()),
+                            static_cast<uint32_t>(description.size()), type };
+        notes += std::string(reinterpret_cast<char *>(&note), sizeof(note)) + Padded(owner) +
+                 Padded(description);
     }
 
     void
@@ -92,8 +94,14 @@ struct CoreImage {
         heads = Raw(note);
         bytes = notes;
         for (const Segment &segment : segments) {
-            Elf64_Phdr head = {PT_LOAD, segment.flags, at + bytes.size(), segment.address, 0, segment.bytes.size(),
-                               segment.bytes.size() + segment.more, 1};
+            Elf64_Phdr head = { PT_LOAD,
+                                segment.flags,
+                                at + bytes.size(),
+                                segment.address,
+                                0,
+                                segment.bytes.size(),
+                                segment.bytes.size() + segment.more,
+                                1 };
             heads += Raw(head);
             bytes += segment.bytes;
         }

@@ -1,4 +1,5 @@
-// heap_check_test.cc - tables of somebody else's: what passes the check can be added up, whatever is in it.
+// heap_check_test.cc - tables of somebody else's: what passes the check can be added up, whatever
+// is in it.
 
 #include <gtest/gtest.h>
 
@@ -36,7 +37,8 @@ class HeapCheckTest : public testing::Test {
     void
     TearDown() override
     {
-        rb_heapprof_mem_init(&mem_, SIZE_MAX); // what was changed cannot be given back by who keeps it right
+        rb_heapprof_mem_init(
+            &mem_, SIZE_MAX); // what was changed cannot be given back by who keeps it right
     }
 
     uint32_t
@@ -64,8 +66,10 @@ class HeapCheckTest : public testing::Test {
         function.path = Text("/path/" + number + ".rb");
         uint32_t f = rb_heapprof_functions_add(&tables_.functions, &function);
         uint32_t parent = i % 4 ? static_cast<uint32_t>(i) : 0;
-        uint32_t stack = rb_heapprof_stacks_push(&tables_.stacks, parent, f, static_cast<uint32_t>(i));
-        uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stack, Identity(0x100000 + 40 * i, "Class" + number));
+        uint32_t stack =
+            rb_heapprof_stacks_push(&tables_.stacks, parent, f, static_cast<uint32_t>(i));
+        uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stack,
+                                                 Identity(0x100000 + 40 * i, "Class" + number));
         heapprof_sample sample = {};
         sample.site = site;
         sample.weight = 3;
@@ -80,7 +84,8 @@ class HeapCheckTest : public testing::Test {
     {
         uint32_t caller = Identity(rb_heapprof_callers_key(0x300000 + 40 * i), "malloc_it");
         heapprof_piece piece = {};
-        piece.site = rb_heapprof_sites_intern(&tables_.sites, stack, caller | HEAPPROF_SITE_OF_BLOCKS);
+        piece.site =
+            rb_heapprof_sites_intern(&tables_.sites, stack, caller | HEAPPROF_SITE_OF_BLOCKS);
         piece.begin = i % 2 * 100;
         piece.asked_bytes = 100;
         piece.weight = 2;
@@ -150,7 +155,8 @@ TEST_F(HeapCheckTest, EachKindOfFaultIsSeen)
     bad("its free entries", &tables_.identities.addresses.entries[3].address, uintptr_t{0});
     bad("its free entries", &tables_.live.addresses.numbers.free_head, UINT32_MAX);
     bad("its strings", &tables_.strings.all[5].offset, UINT32_MAX);
-    bad("its strings", &tables_.strings.bytes[tables_.strings.all[5].offset + tables_.strings.all[5].length], 'x');
+    bad("its strings",
+        &tables_.strings.bytes[tables_.strings.all[5].offset + tables_.strings.all[5].length], 'x');
     bad("its functions", &tables_.functions.all[3].name, tables_.strings.numbers.end);
     bad("its functions", &tables_.functions.all[3].path, UINT32_MAX);
     bad("its stacks", &tables_.stacks.nodes[3].function, tables_.functions.numbers.end);
@@ -167,7 +173,8 @@ TEST_F(HeapCheckTest, EachKindOfFaultIsSeen)
     bad("its samples", &tables_.live.samples[3].birth_bytes, static_cast<uint16_t>(0));
     bad("its blocks", &tables_.blocks.pieces[3].site, tables_.sites.numbers.end);
     bad("its blocks", &tables_.blocks.pieces[3].asked_bytes, static_cast<size_t>(0));
-    bad("its blocks", &tables_.blocks.pieces[tables_.blocks.pieces_of[1]].next, tables_.blocks.pieces_of[1]);
+    bad("its blocks", &tables_.blocks.pieces[tables_.blocks.pieces_of[1]].next,
+        tables_.blocks.pieces_of[1]);
     bad("its blocks", &tables_.blocks.pieces_of[1], tables_.blocks.numbers.end);
 }
 
@@ -190,7 +197,8 @@ TEST_F(HeapCheckTest, WhatPassesCanBeAddedUp)
             AddUp();
             passed++;
         }
-        for (size_t i = 0; i < arrays.size(); i++) memcpy(arrays[i].first, before[i].data(), arrays[i].second);
+        for (size_t i = 0; i < arrays.size(); i++)
+            memcpy(arrays[i].first, before[i].data(), arrays[i].second);
     }
     EXPECT_GT(passed, 300);
 }

@@ -1,5 +1,5 @@
-// image_test.cc - descriptors found in real programs, however they were linked, in cores of them, and in
-// memory that was made up.
+// image_test.cc - descriptors found in real programs, however they were linked, in cores of them,
+// and in memory that was made up.
 
 #include <gtest/gtest.h>
 
@@ -81,7 +81,8 @@ class Image : public testing::Test {
         Child child(program);
         uint64_t thing = child.Ready();
         std::string core = scratch_ / "core";
-        ASSERT_TRUE(Scratch::Run("gcore -o '" + core + "' " + std::to_string(child.pid()) + " >/dev/null 2>&1"));
+        ASSERT_TRUE(Scratch::Run("gcore -o '" + core + "' " + std::to_string(child.pid()) +
+                                 " >/dev/null 2>&1"));
         ExpectFoundInCore(core + "." + std::to_string(child.pid()), thing);
         attach_target *target =
             attach_target_open_core((core + "." + std::to_string(child.pid())).c_str(), error_);
@@ -161,8 +162,9 @@ TEST_F(Image, InALibrary)
 TEST_F(Image, SeveralInOneProcess)
 {
     scratch_.Compile("libsubject.so", "-DSUBJECT_PART=2 -shared -fPIC -Wl,-Bsymbolic");
-    std::string program = scratch_.Compile("subject", "-rdynamic -Wl,--no-as-needed -L'" + scratch_.path() +
-                                           "' -lsubject -Wl,-rpath,'" + scratch_.path() + "'");
+    std::string program =
+        scratch_.Compile("subject", "-rdynamic -Wl,--no-as-needed -L'" + scratch_.path() +
+                                        "' -lsubject -Wl,-rpath,'" + scratch_.path() + "'");
     Child child(program);
     child.Ready();
     attach_target *target = attach_target_open_pid(child.pid(), error_);
@@ -192,7 +194,9 @@ TEST_F(Image, InAMountNamespaceWhereItsFilesAreNot)
     if (geteuid() != 0) GTEST_SKIP() << "needs root, for a mount namespace";
     std::string program = scratch_.Compile("subject");
     Child child([&] {
-        if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) _exit(1);
+        if (unshare(CLONE_NEWNS) != 0 ||
+            mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+            _exit(1);
         std::string inner = scratch_ / "inner";
         mkdir(inner.c_str(), 0700);
         if (mount("none", inner.c_str(), "tmpfs", 0, nullptr) != 0) _exit(1);
@@ -245,11 +249,14 @@ TEST_F(Image, AfterExecTheNewOne)
 TEST_F(Image, NotInAnotherProgram)
 {
     Child child([] { execlp("sleep", "sleep", "1000", nullptr); });
-    Child::Until([&] { return access(("/proc/" + std::to_string(child.pid()) + "/exe").c_str(), F_OK) == 0; });
+    Child::Until([&] {
+        return access(("/proc/" + std::to_string(child.pid()) + "/exe").c_str(), F_OK) == 0;
+    });
     attach_target *target = attach_target_open_pid(child.pid(), error_);
     ASSERT_NE(nullptr, target);
     EXPECT_EQ(0u, Find(target));
-    EXPECT_EQ("process " + std::to_string(child.pid()) + ": it is not a Ruby that says where its structures are",
+    EXPECT_EQ("process " + std::to_string(child.pid()) +
+                  ": it is not a Ruby that says where its structures are",
               std::string(error_));
     attach_target_close(target);
 }
@@ -270,7 +277,8 @@ TEST_F(Image, InTheKernelsCores)
     std::ifstream pattern("/proc/sys/kernel/core_pattern");
     std::string where;
     std::getline(pattern, where);
-    if (where.empty() || where[0] == '|' || where[0] == '/') GTEST_SKIP() << "cores go elsewhere: " << where;
+    if (where.empty() || where[0] == '|' || where[0] == '/')
+        GTEST_SKIP() << "cores go elsewhere: " << where;
     for (const char *flags : {"-pie -fPIE -rdynamic", "-no-pie -fno-pie -s", "-static -s"}) {
         std::string program = scratch_.Compile("subject", flags), directory = scratch_ / "cores";
         mkdir(directory.c_str(), 0700);
@@ -291,7 +299,8 @@ TEST_F(Image, InTheKernelsCores)
         ASSERT_TRUE(attach_target_threads(target));
         EXPECT_EQ(2u, target->thread_count);
         EXPECT_EQ(pid, attach_target_tid(target, pid));
-        EXPECT_EQ(program, attach_target_path(target, attach_target_mapping(target, images_[0].descriptor)));
+        EXPECT_EQ(program,
+                  attach_target_path(target, attach_target_mapping(target, images_[0].descriptor)));
         attach_target_close(target);
     }
 }
@@ -307,7 +316,9 @@ struct Object {
     std::vector<Elf64_Dyn> dynamic;
     std::vector<Elf64_Sym> symbols = {{}, {2, 0x11, 0, 5, 0, 0}, {1, 0x11, 0, 5, 0x6000, 0}};
     std::string names = std::string("\0ruby_vm_descriptor\0", 20);
-    std::vector<uint32_t> hash = {1, 3, 1, 0, 2, 0}; // the old table: the one bucket's chain is 1, 2
+    std::vector<uint32_t> hash = {
+        1, 3, 1, 0, 2, 0
+    }; // the old table: the one bucket's chain is 1, 2
     std::vector<uint32_t> gnu_hash;
     Descriptor descriptor;
 
@@ -323,15 +334,19 @@ struct Object {
         segments = {{PT_LOAD, PF_R, 0, 0, 0, 0x6000, 0x6000, 0x1000},
                     {PT_LOAD, PF_R | PF_W, 0x6000, 0x6000, 0, 0x1000, 0x1000, 0x1000},
                     {PT_DYNAMIC, PF_R, 0x1000, 0x1000, 0, 0, 0, 8}};
-        dynamic = {{DT_HASH, {0x2000}}, {DT_SYMTAB, {0x3000}}, {DT_STRTAB, {0x4000}}, {DT_STRSZ, {20}}, {DT_NULL, {0}}};
+        dynamic = { { DT_HASH, { 0x2000 } },
+                    { DT_SYMTAB, { 0x3000 } },
+                    { DT_STRTAB, { 0x4000 } },
+                    { DT_STRSZ, { 20 } },
+                    { DT_NULL, { 0 } } };
     }
 
     template <typename Type>
     static void
     Lay(std::string *bytes, size_t at, const std::vector<Type> &values)
     {
-        bytes->replace(at, values.size() * sizeof(Type), reinterpret_cast<const char *>(values.data()),
-                       values.size() * sizeof(Type));
+        bytes->replace(at, values.size() * sizeof(Type),
+                       reinterpret_cast<const char *>(values.data()), values.size() * sizeof(Type));
     }
 
     std::string
@@ -390,7 +405,8 @@ class ImageOf : public Image {
     UseGnuHash()
     {
         uint32_t value = 5381;
-        for (const char *name = "ruby_vm_descriptor"; *name; name++) value = value * 33 + static_cast<uint32_t>(*name);
+        for (const char *name = "ruby_vm_descriptor"; *name; name++)
+            value = value * 33 + static_cast<uint32_t>(*name);
         object_.dynamic[0] = {DT_GNU_HASH, {0x5000}};
         object_.gnu_hash = {2, 1, 3, 6, 0, 0, 0, 0, 0, 0, 0, 0, (value ^ 2) & ~1u, value | 1};
         object_.gnu_hash[10 + value % 2] = 1;

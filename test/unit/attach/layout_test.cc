@@ -1,4 +1,5 @@
-// layout_test.cc - descriptors that are right, those that are wrong in one thing, and what is looked up in them.
+// layout_test.cc - descriptors that are right, those that are wrong in one thing, and what is
+// looked up in them.
 
 #include <gtest/gtest.h>
 
@@ -63,7 +64,8 @@ class Layout : public testing::Test {
     std::string
     WrongEntry(const std::string &name, int kind, int form, uint32_t size, int64_t number)
     {
-        return Wrong([&](Descriptor *descriptor) { descriptor->Add(name, kind, form, size, number); });
+        return Wrong(
+            [&](Descriptor *descriptor) { descriptor->Add(name, kind, form, size, number); });
     }
 
     std::string
@@ -75,7 +77,8 @@ class Layout : public testing::Test {
     std::string
     WrongGlobal(int form, uint32_t size, uint64_t address)
     {
-        return WrongEntry("g", HEAPPROF_DESCRIPTOR_GLOBAL, form, size, static_cast<int64_t>(address));
+        return WrongEntry("g", HEAPPROF_DESCRIPTOR_GLOBAL, form, size,
+                          static_cast<int64_t>(address));
     }
 };
 
@@ -110,7 +113,8 @@ TEST_F(Layout, ANameIsOfOneKind)
     ASSERT_TRUE(Read(Usual())) << error_;
     attach_field field;
     int64_t number;
-    for (const char *name : {"thing", "the_thing", "CONSTANT", "thing.numbe", "thing.number2", ""}) {
+    for (const char *name :
+         { "thing", "the_thing", "CONSTANT", "thing.numbe", "thing.number2", "" }) {
         EXPECT_FALSE(attach_layout_field(layout_, name, &field)) << name;
     }
     EXPECT_FALSE(attach_layout_constant(layout_, "stack", &number));
@@ -156,7 +160,8 @@ TEST_F(Layout, ReadsTheNumbersOfEachForm)
 
 TEST_F(Layout, BitsMayBeAll64)
 {
-    attach_field all = {0, 64, 8, HEAPPROF_DESCRIPTOR_BITS}, most = {1, 63, 8, HEAPPROF_DESCRIPTOR_BITS};
+    attach_field all = { 0, 64, 8, HEAPPROF_DESCRIPTOR_BITS },
+                 most = { 1, 63, 8, HEAPPROF_DESCRIPTOR_BITS };
     attach_field last = {63, 1, 8, HEAPPROF_DESCRIPTOR_BITS};
     uint64_t value = UINT64_C(0x8123456789abcdef);
     EXPECT_EQ(value, attach_field_get(&all, &value));
@@ -240,14 +245,21 @@ TEST_F(Layout, NamesTheFirstThatIsMissingOrAnother)
         EXPECT_FALSE(attach_layout_fill(layout_, &want, 1, &places, error_));
         return std::string(error_);
     };
-    EXPECT_EQ(kUnusable + "thing.other is not in it", wrong(ATTACH_WANT_NUMBER(Places, number, "thing.other")));
+    EXPECT_EQ(kUnusable + "thing.other is not in it",
+              wrong(ATTACH_WANT_NUMBER(Places, number, "thing.other")));
     EXPECT_EQ(kUnusable + "other is not in it", wrong(ATTACH_WANT_TYPE(Places, thing, "other")));
-    EXPECT_EQ(kUnusable + "other is not in it", wrong(ATTACH_WANT_CONSTANT(Places, constant, "other")));
-    EXPECT_EQ(kUnusable + "other is not in it", wrong(ATTACH_WANT_CONTRACT(Places, stack, "other", 1)));
-    EXPECT_EQ(kUnusable + "thing.array is not a number", wrong(ATTACH_WANT_NUMBER(Places, number, "thing.array")));
-    EXPECT_EQ(kUnusable + "thing.number is a number", wrong(ATTACH_WANT_BYTES(Places, array, "thing.number", 1)));
-    EXPECT_EQ(kUnusable + "thing.array is too small", wrong(ATTACH_WANT_BYTES(Places, array, "thing.array", 9)));
-    EXPECT_EQ(kUnusable + "the_thing is too small", wrong(ATTACH_WANT_GLOBAL(Places, the_thing, "the_thing", 9)));
+    EXPECT_EQ(kUnusable + "other is not in it",
+              wrong(ATTACH_WANT_CONSTANT(Places, constant, "other")));
+    EXPECT_EQ(kUnusable + "other is not in it",
+              wrong(ATTACH_WANT_CONTRACT(Places, stack, "other", 1)));
+    EXPECT_EQ(kUnusable + "thing.array is not a number",
+              wrong(ATTACH_WANT_NUMBER(Places, number, "thing.array")));
+    EXPECT_EQ(kUnusable + "thing.number is a number",
+              wrong(ATTACH_WANT_BYTES(Places, array, "thing.number", 1)));
+    EXPECT_EQ(kUnusable + "thing.array is too small",
+              wrong(ATTACH_WANT_BYTES(Places, array, "thing.array", 9)));
+    EXPECT_EQ(kUnusable + "the_thing is too small",
+              wrong(ATTACH_WANT_GLOBAL(Places, the_thing, "the_thing", 9)));
     EXPECT_EQ(kUnusable + "stack is a contract of a number that this heapprof does not know",
               wrong(ATTACH_WANT_CONTRACT(Places, stack, "stack", 2)));
 }
@@ -301,7 +313,8 @@ TEST_F(Layout, PartsAreBounded)
 
 TEST_F(Layout, APartThatIsNoneFails)
 {
-    EXPECT_EQ(kUnusable + "it cannot be read", Wrong([](Descriptor *d) { d->Part("part.c", 0x5a5a5a5a5a5a5a5a); }));
+    EXPECT_EQ(kUnusable + "it cannot be read",
+              Wrong([](Descriptor *d) { d->Part("part.c", 0x5a5a5a5a5a5a5a5a); }));
     EXPECT_EQ(kUnusable + "it has gone", Wrong([](Descriptor *d) { d->Part("part.c", kData); }));
 }
 
@@ -310,8 +323,10 @@ TEST_F(Layout, APartThatIsNoneFails)
 TEST_F(Layout, WrongHeadersAreRefused)
 {
     EXPECT_EQ(kUnusable + "it has gone", Wrong([](Descriptor *d) { d->header.magic[15] = 'x'; }));
-    EXPECT_EQ(kUnusable + "it is of a format that this heapprof does not know", Wrong([](Descriptor *d) { d->header.format = 2; }));
-    EXPECT_EQ(kUnusable + "its pointers do not have 64 bits", Wrong([](Descriptor *d) { d->header.pointer_size = 4; }));
+    EXPECT_EQ(kUnusable + "it is of a format that this heapprof does not know",
+              Wrong([](Descriptor *d) { d->header.format = 2; }));
+    EXPECT_EQ(kUnusable + "its pointers do not have 64 bits",
+              Wrong([](Descriptor *d) { d->header.pointer_size = 4; }));
     for (uint32_t size : {0u, 31u, 4097u, UINT32_MAX}) {
         EXPECT_EQ(kUnusable + "its header has a strange size", Wrong([&](Descriptor *d) {
             d->header.header_size = size;
@@ -322,8 +337,10 @@ TEST_F(Layout, WrongHeadersAreRefused)
             d->header.entry_size = size;
         })) << size;
     }
-    EXPECT_EQ(kUnusable + "it has too many entries", Wrong([](Descriptor *d) { d->header.entry_count = 4097; }));
-    EXPECT_EQ(kUnusable + "it cannot be read", Wrong([](Descriptor *d) { d->header.entry_count++; }));
+    EXPECT_EQ(kUnusable + "it has too many entries",
+              Wrong([](Descriptor *d) { d->header.entry_count = 4097; }));
+    EXPECT_EQ(kUnusable + "it cannot be read",
+              Wrong([](Descriptor *d) { d->header.entry_count++; }));
 }
 
 TEST_F(Layout, LargerHeadersAndEntriesAreOfLaterRubies)
@@ -339,18 +356,24 @@ TEST_F(Layout, LargerHeadersAndEntriesAreOfLaterRubies)
 
 TEST_F(Layout, WrongNamesAreRefused)
 {
-    EXPECT_EQ(kUnusable + "an entry has no name", WrongEntry("", HEAPPROF_DESCRIPTOR_TYPE, 0, 8, 0));
-    EXPECT_EQ(kUnusable + "an entry has a name that is not text", WrongEntry("a\nb", HEAPPROF_DESCRIPTOR_TYPE, 0, 8, 0));
-    EXPECT_EQ(kUnusable + "an entry has a name that is not text", WrongEntry("\x9b", HEAPPROF_DESCRIPTOR_TYPE, 0, 8, 0));
+    EXPECT_EQ(kUnusable + "an entry has no name",
+              WrongEntry("", HEAPPROF_DESCRIPTOR_TYPE, 0, 8, 0));
+    EXPECT_EQ(kUnusable + "an entry has a name that is not text",
+              WrongEntry("a\nb", HEAPPROF_DESCRIPTOR_TYPE, 0, 8, 0));
+    EXPECT_EQ(kUnusable + "an entry has a name that is not text",
+              WrongEntry("\x9b", HEAPPROF_DESCRIPTOR_TYPE, 0, 8, 0));
     EXPECT_EQ(kUnusable + "an entry has a name that is not text",
               WrongEntry(std::string(48, 'x'), HEAPPROF_DESCRIPTOR_TYPE, 0, 8, 0));
-    EXPECT_EQ(kUnusable + "CONSTANT is there twice", WrongEntry("CONSTANT", HEAPPROF_DESCRIPTOR_CONSTANT, 0, 0, 1));
+    EXPECT_EQ(kUnusable + "CONSTANT is there twice",
+              WrongEntry("CONSTANT", HEAPPROF_DESCRIPTOR_CONSTANT, 0, 0, 1));
 }
 
 TEST_F(Layout, WrongTypesAreRefused)
 {
-    EXPECT_EQ(kUnusable + "t has a strange size", WrongEntry("t", HEAPPROF_DESCRIPTOR_TYPE, 0, 0, 0));
-    EXPECT_EQ(kUnusable + "t has a strange size", WrongEntry("t", HEAPPROF_DESCRIPTOR_TYPE, 0, 65537, 0));
+    EXPECT_EQ(kUnusable + "t has a strange size",
+              WrongEntry("t", HEAPPROF_DESCRIPTOR_TYPE, 0, 0, 0));
+    EXPECT_EQ(kUnusable + "t has a strange size",
+              WrongEntry("t", HEAPPROF_DESCRIPTOR_TYPE, 0, 65537, 0));
 }
 
 TEST_F(Layout, AFieldIsInsideItsType)
@@ -371,28 +394,40 @@ TEST_F(Layout, AFieldIsInsideItsType)
 
 TEST_F(Layout, WrongFormsAreRefused)
 {
-    EXPECT_EQ(kUnusable + "thing.f is a number of a strange size", WrongField(HEAPPROF_DESCRIPTOR_UNSIGNED, 3, 0));
-    EXPECT_EQ(kUnusable + "thing.f is a number of a strange size", WrongField(HEAPPROF_DESCRIPTOR_SIGNED, 16, 0));
-    EXPECT_EQ(kUnusable + "thing.f is a number of a strange size", WrongField(HEAPPROF_DESCRIPTOR_SIGNED, 0, 0));
+    EXPECT_EQ(kUnusable + "thing.f is a number of a strange size",
+              WrongField(HEAPPROF_DESCRIPTOR_UNSIGNED, 3, 0));
+    EXPECT_EQ(kUnusable + "thing.f is a number of a strange size",
+              WrongField(HEAPPROF_DESCRIPTOR_SIGNED, 16, 0));
+    EXPECT_EQ(kUnusable + "thing.f is a number of a strange size",
+              WrongField(HEAPPROF_DESCRIPTOR_SIGNED, 0, 0));
     EXPECT_EQ(kUnusable + "thing.f is not aligned", WrongField(HEAPPROF_DESCRIPTOR_UNSIGNED, 4, 2));
-    EXPECT_EQ(kUnusable + "thing.f is a pointer of a strange size", WrongField(HEAPPROF_DESCRIPTOR_POINTER, 4, 0));
+    EXPECT_EQ(kUnusable + "thing.f is a pointer of a strange size",
+              WrongField(HEAPPROF_DESCRIPTOR_POINTER, 4, 0));
     EXPECT_EQ(kUnusable + "thing.f is not aligned", WrongField(HEAPPROF_DESCRIPTOR_POINTER, 8, 4));
-    EXPECT_EQ(kUnusable + "thing.f has a strange number of bits", WrongField(HEAPPROF_DESCRIPTOR_BITS, 0, 0));
-    EXPECT_EQ(kUnusable + "thing.f has a strange number of bits", WrongField(HEAPPROF_DESCRIPTOR_BITS, 65, 0));
-    EXPECT_EQ(kUnusable + "thing.f has a strange number of bits", WrongField(HEAPPROF_DESCRIPTOR_BITS, 64, 1));
-    EXPECT_EQ(kUnusable + "thing.f is of a form that is not known", WrongField(HEAPPROF_DESCRIPTOR_NONE, 4, 0));
+    EXPECT_EQ(kUnusable + "thing.f has a strange number of bits",
+              WrongField(HEAPPROF_DESCRIPTOR_BITS, 0, 0));
+    EXPECT_EQ(kUnusable + "thing.f has a strange number of bits",
+              WrongField(HEAPPROF_DESCRIPTOR_BITS, 65, 0));
+    EXPECT_EQ(kUnusable + "thing.f has a strange number of bits",
+              WrongField(HEAPPROF_DESCRIPTOR_BITS, 64, 1));
+    EXPECT_EQ(kUnusable + "thing.f is of a form that is not known",
+              WrongField(HEAPPROF_DESCRIPTOR_NONE, 4, 0));
     EXPECT_EQ(kUnusable + "thing.f is of a form that is not known", WrongField(6, 4, 0));
 }
 
 TEST_F(Layout, AGlobalIsInMemory)
 {
-    EXPECT_EQ(kUnusable + "g is not in memory", WrongGlobal(HEAPPROF_DESCRIPTOR_POINTER, 8, kData + 60));
+    EXPECT_EQ(kUnusable + "g is not in memory",
+              WrongGlobal(HEAPPROF_DESCRIPTOR_POINTER, 8, kData + 60));
     EXPECT_EQ(kUnusable + "g is not in memory", WrongGlobal(HEAPPROF_DESCRIPTOR_POINTER, 8, 0));
     EXPECT_EQ(kUnusable + "g is not in memory", WrongGlobal(HEAPPROF_DESCRIPTOR_BYTES, 0, kData));
     EXPECT_EQ(kUnusable + "g is not in memory", WrongGlobal(HEAPPROF_DESCRIPTOR_BYTES, 65, kData));
-    EXPECT_EQ(kUnusable + "g is too large", WrongGlobal(HEAPPROF_DESCRIPTOR_BYTES, UINT32_MAX, kData));
-    EXPECT_EQ(kUnusable + "g is not aligned", WrongGlobal(HEAPPROF_DESCRIPTOR_POINTER, 8, kData + 4));
-    EXPECT_EQ(kUnusable + "g is of a form that is not known", WrongGlobal(HEAPPROF_DESCRIPTOR_BITS, 8, kData));
+    EXPECT_EQ(kUnusable + "g is too large",
+              WrongGlobal(HEAPPROF_DESCRIPTOR_BYTES, UINT32_MAX, kData));
+    EXPECT_EQ(kUnusable + "g is not aligned",
+              WrongGlobal(HEAPPROF_DESCRIPTOR_POINTER, 8, kData + 4));
+    EXPECT_EQ(kUnusable + "g is of a form that is not known",
+              WrongGlobal(HEAPPROF_DESCRIPTOR_BITS, 8, kData));
 }
 
 // A kind that a later ruby may have is of no use to this reader, and does no harm.

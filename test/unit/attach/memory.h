@@ -35,8 +35,8 @@ class Memory {
     Memory(const Memory &) = delete;
     ~Memory() { attach_target_close(target_); }
 
-    void
-    Put(uint64_t address, const std::string &bytes, bool writable = true, const std::string &path = "")
+    void Put(uint64_t address, const std::string &bytes, bool writable = true,
+             const std::string &path = "")
     {
         pieces[address] = {bytes, writable, path};
         attach_target_close(target_);
@@ -67,7 +67,8 @@ class Memory {
         if (behind == pieces.begin()) return false;
         const auto &piece = *std::prev(behind);
         uint64_t at = range.address - piece.first;
-        if (at > piece.second.bytes.size() || range.bytes > piece.second.bytes.size() - at) return false;
+        if (at > piece.second.bytes.size() || range.bytes > piece.second.bytes.size() - at)
+            return false;
         memcpy(range.to, piece.second.bytes.data() + at, range.bytes);
         bytes_read += range.bytes;
         return true;
@@ -154,7 +155,8 @@ struct Descriptor {
     Descriptor &
     Part(const std::string &name, uint64_t address)
     {
-        return Add(name, HEAPPROF_DESCRIPTOR_PART, HEAPPROF_DESCRIPTOR_NONE, 0, static_cast<int64_t>(address));
+        return Add(name, HEAPPROF_DESCRIPTOR_PART, HEAPPROF_DESCRIPTOR_NONE, 0,
+                   static_cast<int64_t>(address));
     }
 
     std::string

@@ -1,4 +1,5 @@
-// pages_test.cc - reads through pages that are kept say what the target has, and ask it once for each page.
+// pages_test.cc - reads through pages that are kept say what the target has, and ask it once for
+// each page.
 
 #include <gtest/gtest.h>
 
@@ -41,7 +42,8 @@ TEST_F(Pages, ReadsSayWhatTheTargetHas)
 {
     std::string read;
 
-    for (size_t at : {size_t(0), size_t(1), size_t(kPage - 3), size_t(kPage), size_t(2 * kPage - 1)}) {
+    for (size_t at :
+         { size_t(0), size_t(1), size_t(kPage - 3), size_t(kPage), size_t(2 * kPage - 1) }) {
         for (size_t count : {size_t(0), size_t(1), size_t(8), size_t(kPage)}) {
             ASSERT_TRUE(Read(kBegin + at, count, &read)) << at << " " << count;
             EXPECT_EQ(bytes_.substr(at, count), read) << at << " " << count;

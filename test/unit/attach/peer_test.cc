@@ -1,5 +1,6 @@
-// peer_test.cc - who is at the other end of a connection, as the kernel says it. The other end is a child that does
-// nothing but hold it; as other users, and through a server, in test/attach/test_serve.rb.
+// peer_test.cc - who is at the other end of a connection, as the kernel says it. The other end is a
+// child that does nothing but hold it; as other users, and through a server, in
+// test/attach/test_serve.rb.
 
 #include <gtest/gtest.h>
 
@@ -43,7 +44,9 @@ struct Connection {
             size = sizeof(sa_family_t); // a name that the kernel chooses
         }
         listener = socket(family, SOCK_STREAM, 0);
-        if (bind(listener, reinterpret_cast<sockaddr *>(&address), size) != 0 || listen(listener, 1) != 0) return;
+        if (bind(listener, reinterpret_cast<sockaddr *>(&address), size) != 0 ||
+            listen(listener, 1) != 0)
+            return;
         size = sizeof(address);
         getsockname(listener, reinterpret_cast<sockaddr *>(&address), &size);
         child = fork();
@@ -106,7 +109,8 @@ TEST_P(Peer, ThatListensIsAProxy)
     attach_peer peer = {};
 
     if (connection.accepted < 0) GTEST_SKIP() << "no such family here";
-    EXPECT_EQ("the client's process answers requests itself, as a proxy does", Find(connection, &peer));
+    EXPECT_EQ("the client's process answers requests itself, as a proxy does",
+              Find(connection, &peer));
 }
 
 TEST_P(Peer, ThatIsGoneIsNobody)
@@ -116,8 +120,9 @@ TEST_P(Peer, ThatIsGoneIsNobody)
 
     if (connection.accepted < 0) GTEST_SKIP() << "no such family here";
     connection.EndChild();
-    EXPECT_EQ(GetParam() == AF_UNIX ? "the client's process cannot be seen: ask as this process's user"
-                                    : "the client's socket is not in the kernel's tables",
+    EXPECT_EQ(GetParam() == AF_UNIX
+                  ? "the client's process cannot be seen: ask as this process's user"
+                  : "the client's socket is not in the kernel's tables",
               Find(connection, &peer));
 }
 

@@ -1,4 +1,5 @@
-// process_test.cc - real processes, read from outside: what is there, what is not, and what became of them.
+// process_test.cc - real processes, read from outside: what is there, what is not, and what became
+// of them.
 
 #include <gtest/gtest.h>
 
@@ -105,7 +106,8 @@ TEST_F(Process, ReadsMoreRangesThanOneCallTakes)
     std::vector<attach_range> ranges;
     for (size_t i = 0; i < numbers.size(); i++) {
         numbers[i] = static_cast<uint32_t>(i * i);
-        ranges.push_back({AddressOf(&numbers[numbers.size() - 1 - i]), &copies[i], sizeof(uint32_t)});
+        ranges.push_back(
+            { AddressOf(&numbers[numbers.size() - 1 - i]), &copies[i], sizeof(uint32_t) });
     }
     Open(getpid());
     ASSERT_TRUE(attach_target_read_all(target_, ranges.data(), ranges.size()));
@@ -123,7 +125,8 @@ TEST_F(Process, ReadsUpToAHole)
     Open(child.pid());
     std::vector<char> copy(3 * kPage);
     EXPECT_FALSE(attach_target_read(target_, AddressOf(pages), copy.data(), 3 * kPage));
-    EXPECT_EQ(2 * kPage - 5, attach_target_read_some(target_, AddressOf(pages) + 5, copy.data(), 3 * kPage));
+    EXPECT_EQ(2 * kPage - 5,
+              attach_target_read_some(target_, AddressOf(pages) + 5, copy.data(), 3 * kPage));
     EXPECT_EQ(std::string(2 * kPage - 5, 'x'), std::string(copy.data(), 2 * kPage - 5));
     munmap(pages, 3 * kPage);
 }
@@ -132,7 +135,8 @@ TEST_F(Process, WildAddressesAreNotRead)
 {
     char copy[16];
     Open(getpid());
-    for (uint64_t address : {UINT64_C(0), UINT64_C(1), UINT64_C(0x5a5a5a5a5a5a5a5a), UINT64_MAX - 3, UINT64_MAX}) {
+    for (uint64_t address :
+         { UINT64_C(0), UINT64_C(1), UINT64_C(0x5a5a5a5a5a5a5a5a), UINT64_MAX - 3, UINT64_MAX }) {
         EXPECT_FALSE(attach_target_read(target_, address, copy, sizeof(copy)));
         EXPECT_EQ(0u, attach_target_read_some(target_, address, copy, sizeof(copy)));
         EXPECT_EQ(nullptr, attach_target_mapping(target_, address));
@@ -161,11 +165,13 @@ TEST_F(Process, ReadsStringsUpToTheirEndTheirLimitOrAHole)
     Child child([&] { munmap(pages + kPage, kPage); Ready(); Stay(); });
     child.Line();
     Open(child.pid());
-    EXPECT_TRUE(attach_target_read_string(target_, AddressOf(pages) + kPage - 8, text, sizeof(text)));
+    EXPECT_TRUE(
+        attach_target_read_string(target_, AddressOf(pages) + kPage - 8, text, sizeof(text)));
     EXPECT_STREQ("end", text);
     EXPECT_TRUE(attach_target_read_string(target_, AddressOf(pages), text, sizeof(text)));
     EXPECT_EQ(std::string(599, 'x'), text);
-    EXPECT_FALSE(attach_target_read_string(target_, AddressOf(pages) + kPage - 4, text, sizeof(text)));
+    EXPECT_FALSE(
+        attach_target_read_string(target_, AddressOf(pages) + kPage - 4, text, sizeof(text)));
     EXPECT_STREQ("hole", text);
     EXPECT_FALSE(attach_target_read_string(target_, 1, text, sizeof(text)));
     EXPECT_STREQ("", text);
@@ -207,7 +213,8 @@ TEST_F(Process, NamesTheFileOfAMapping)
     EXPECT_EQ(0u, first->offset);
     child.Tell('u');
     ASSERT_TRUE(attach_target_refresh(target_, error_));
-    EXPECT_EQ(scratch / "a subject" + " (deleted)", attach_target_path(target_, &target_->mappings[0]));
+    EXPECT_EQ(scratch / "a subject" + " (deleted)",
+              attach_target_path(target_, &target_->mappings[0]));
 }
 
 TEST_F(Process, ListsThreads)
@@ -401,7 +408,9 @@ TEST_F(Process, AThreadIsNoProcess)
     ASSERT_TRUE(attach_target_threads(target_));
     pid_t tid = target_->threads[1].tid;
     attach_target_close(target_);
-    EXPECT_EQ("process " + std::to_string(tid) + ": it is a thread of another process, not a process", Refused(tid));
+    EXPECT_EQ("process " + std::to_string(tid) +
+                  ": it is a thread of another process, not a process",
+              Refused(tid));
 }
 
 // ---- rights ----
@@ -437,7 +446,8 @@ BecomeNobody()
     if (setresgid(65534, 65534, 65534) != 0 || setresuid(65534, 65534, 65534) != 0) abort();
 }
 
-// In a child that has become root without some rights: root's files stay readable, others' memory does not.
+// In a child that has become root without some rights: root's files stay readable, others' memory
+// does not.
 void
 DropTracing()
 {
@@ -454,16 +464,20 @@ TEST_F(Process, AnotherUsersProcessIsNamedAsSuch)
 {
     if (geteuid() != 0) GTEST_SKIP() << "needs root, to become somebody else";
     if (YamaScope() == 3) GTEST_SKIP() << "kernel.yama.ptrace_scope is 3";
-    EXPECT_EQ("process " + std::to_string(getpid()) + ": not permitted: it is user 0's, and we are user 65534; run heapprof as"
-              " that user or as root", ToldTo(BecomeNobody, getpid()));
+    EXPECT_EQ("process " + std::to_string(getpid()) +
+                  ": not permitted: it is user 0's, and we are user 65534; run heapprof as"
+                  " that user or as root",
+              ToldTo(BecomeNobody, getpid()));
 }
 
 TEST_F(Process, RootWithoutTheCapabilityIsToldOfContainers)
 {
     if (geteuid() != 0) GTEST_SKIP() << "needs root, to give a capability up";
     if (YamaScope() == 3) GTEST_SKIP() << "kernel.yama.ptrace_scope is 3";
-    EXPECT_EQ("process " + std::to_string(getpid()) + ": not permitted: root without CAP_SYS_PTRACE; in a container, start it"
-              " with --cap-add=SYS_PTRACE", ToldTo(DropTracing, getpid()));
+    EXPECT_EQ("process " + std::to_string(getpid()) +
+                  ": not permitted: root without CAP_SYS_PTRACE; in a container, start it"
+                  " with --cap-add=SYS_PTRACE",
+              ToldTo(DropTracing, getpid()));
 }
 
 TEST_F(Process, AProcessThatGaveUpBeingReadIsNamedAsSuch)
@@ -472,9 +486,12 @@ TEST_F(Process, AProcessThatGaveUpBeingReadIsNamedAsSuch)
     if (YamaScope() != 0) GTEST_SKIP() << "kernel.yama.ptrace_scope is not 0";
     Child undumpable([] { BecomeNobody(); prctl(PR_SET_DUMPABLE, 0); Ready(); Stay(); });
     undumpable.Line();
-    EXPECT_EQ("process " + std::to_string(undumpable.pid()) + ": not permitted: it has given that up (it is not dumpable, or was"
-              " started with more rights than ours); run heapprof as root; in a container, start it with"
-              " --cap-add=SYS_PTRACE", ToldTo(BecomeNobody, undumpable.pid()));
+    EXPECT_EQ("process " + std::to_string(undumpable.pid()) +
+                  ": not permitted: it has given that up (it is not dumpable, or was"
+                  " started with more rights than ours); run heapprof as root; in a container, "
+                  "start it with"
+                  " --cap-add=SYS_PTRACE",
+              ToldTo(BecomeNobody, undumpable.pid()));
 }
 
 TEST_F(Process, WithoutRightsThatAreNotNeededItIsStillRead)
@@ -490,7 +507,8 @@ TEST_F(Process, WithoutRightsThatAreNotNeededItIsStillRead)
                     attach_target_refresh(opened, error) && attach_target_threads(opened);
         attach_target_close(opened);
         bool gone = setresuid(1, 1, 1) != 0;
-        printf("%d %d %d %d %d\n", read, copy, static_cast<int>(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)),
+        printf("%d %d %d %d %d\n", read, copy,
+               static_cast<int>(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)),
                static_cast<int>(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0)), gone);
         fflush(stdout);
     });

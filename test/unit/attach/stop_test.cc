@@ -1,4 +1,5 @@
-// stop_test.cc - threads that spin, sleep, are born, are stopped already, die, or call exec, stopped and let go.
+// stop_test.cc - threads that spin, sleep, are born, are stopped already, die, or call exec,
+// stopped and let go.
 
 #include <gtest/gtest.h>
 
@@ -62,7 +63,10 @@ class Subject : public Child {
         attach_target_close(target);
     }
 
-    attach_stopped One(pid_t tid, uint64_t limit = kLong) { return attach_stop_thread(stop, tid, limit); }
+    attach_stopped One(pid_t tid, uint64_t limit = kLong)
+    {
+        return attach_stop_thread(stop, tid, limit);
+    }
     attach_stopped All(uint64_t limit = kLong) { return attach_stop_all(stop, target, limit); }
     void Resume() { attach_stop_resume(stop); }
 
@@ -180,7 +184,10 @@ TEST_F(Stop, ThreadsThatAreBornMeanwhileToo)
         }
         subject.Resume();
     }
-    Child::Until([&] { attach_stop_resume(subject.stop); return attach_stop_late(subject.stop) == 0; });
+    Child::Until([&] {
+        attach_stop_resume(subject.stop);
+        return attach_stop_late(subject.stop) == 0;
+    });
     EXPECT_EQ("", subject.Tell('n'));
 }
 
@@ -297,7 +304,8 @@ TEST_F(Stop, ReadersThatAreKilledAtRandomLeaveItRunning)
             char error[ATTACH_TARGET_ERROR_MAX];
             attach_target *target = attach_target_open_pid(subject.pid(), error);
             for (;;) {
-                if (attach_stop_all(stop, target, kLong) == ATTACH_STOPPED) attach_stop_resume(stop);
+                if (attach_stop_all(stop, target, kLong) == ATTACH_STOPPED)
+                    attach_stop_resume(stop);
             }
         });
         usleep(2000 + static_cast<unsigned int>(times) * 137);
@@ -464,7 +472,9 @@ TEST_F(Stop, OneThatWaitsInTheKernelIsLateAndLetGoLater)
     EXPECT_EQ(ATTACH_STOP_LATE, subject.All(kShort));
     EXPECT_NE('t', Child::State(subject.pid()));
     pid_t inner = 0;
-    std::ifstream("/proc/" + std::to_string(subject.pid()) + "/task/" + std::to_string(waiter) + "/children") >> inner;
+    std::ifstream("/proc/" + std::to_string(subject.pid()) + "/task/" + std::to_string(waiter) +
+                  "/children") >>
+        inner;
     if (inner == 0) GTEST_SKIP() << "the kernel does not list children";
     kill(inner, SIGKILL);
     Child::Until([&] { subject.Resume(); return attach_stop_late(subject.stop) == 0; });

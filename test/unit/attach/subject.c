@@ -1,7 +1,9 @@
-/* subject.c - a program that says where its structures are, as ruby does: what test/unit/attach_*_test.cc
- * read. Compiled by them in many ways, as a program or (SUBJECT_PART=1, =2) as the two halves of one with a library.
+/* subject.c - a program that says where its structures are, as ruby does: what
+ * test/unit/attach_*_test.cc read. Compiled by them in many ways, as a program or
+ * (SUBJECT_PART=1, =2) as the two halves of one with a library.
  *
- * Says "ready" and what its thing's address is, then does as it is told, a letter a command, until its stdin ends. */
+ * Says "ready" and what its thing's address is, then does as it is told, a letter a command,
+ * until its stdin ends. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,7 +38,8 @@ static int64_t hidden = -5;
 
 #define HEADER(entries) {HEAPPROF_DESCRIPTOR_MAGIC, HEAPPROF_DESCRIPTOR_FORMAT, sizeof(void *), \
     sizeof(struct heapprof_descriptor), sizeof(struct heapprof_descriptor_entry), (entries)}
-#define FIELD(member, form) {"thing." #member, HEAPPROF_DESCRIPTOR_FIELD, HEAPPROF_DESCRIPTOR_##form, \
+#define FIELD(member, form) \
+    {"thing." #member, HEAPPROF_DESCRIPTOR_FIELD, HEAPPROF_DESCRIPTOR_##form, \
     sizeof(((struct thing *)0)->member), {offsetof(struct thing, member)}}
 
 static struct {
@@ -49,13 +52,21 @@ static struct {
 __attribute__((visibility("default"))) struct {
     struct heapprof_descriptor header;
     struct heapprof_descriptor_entry entries[8];
-} ruby_vm_descriptor = {HEADER(8), {
-    {"thing", HEAPPROF_DESCRIPTOR_TYPE, HEAPPROF_DESCRIPTOR_NONE, sizeof(struct thing), {0}},
-    FIELD(number, SIGNED), FIELD(small, UNSIGNED), FIELD(pointer, POINTER), FIELD(text, BYTES),
-    {"the_thing", HEAPPROF_DESCRIPTOR_GLOBAL, HEAPPROF_DESCRIPTOR_POINTER, sizeof(void *), {.address = &the_thing}},
-    {"things", HEAPPROF_DESCRIPTOR_CONTRACT, HEAPPROF_DESCRIPTOR_NONE, 0, {1}},
-    {"subject.c", HEAPPROF_DESCRIPTOR_PART, HEAPPROF_DESCRIPTOR_NONE, 0, {.address = &part}}
-}};
+} ruby_vm_descriptor = {
+    HEADER(8),
+    { { "thing", HEAPPROF_DESCRIPTOR_TYPE, HEAPPROF_DESCRIPTOR_NONE, sizeof(struct thing), { 0 } },
+      FIELD(number, SIGNED),
+      FIELD(small, UNSIGNED),
+      FIELD(pointer, POINTER),
+      FIELD(text, BYTES),
+      { "the_thing",
+        HEAPPROF_DESCRIPTOR_GLOBAL,
+        HEAPPROF_DESCRIPTOR_POINTER,
+        sizeof(void *),
+        { .address = &the_thing } },
+      { "things", HEAPPROF_DESCRIPTOR_CONTRACT, HEAPPROF_DESCRIPTOR_NONE, 0, { 1 } },
+      { "subject.c", HEAPPROF_DESCRIPTOR_PART, HEAPPROF_DESCRIPTOR_NONE, 0, { .address = &part } } }
+};
 
 /* ---- as it is told ---- */
 

@@ -44,7 +44,8 @@ class Scratch {
     Compile(const std::string &name, const std::string &flags = "")
     {
         std::string file = __FILE__, unit = file.substr(0, file.rfind('/'));
-        std::string command = "cc -w -pthread -iquote " + unit + "/../../.. " + unit + "/subject.c -o '" + *this / name + "'";
+        std::string command = "cc -w -pthread -iquote " + unit + "/../../.. " + unit +
+                              "/subject.c -o '" + *this / name + "'";
         EXPECT_TRUE(Run(command + " " + flags)) << flags;
         return *this / name;
     }
@@ -53,7 +54,8 @@ class Scratch {
     std::string path_;
 };
 
-// A child process that runs a program, or a function of ours, with pipes to its stdin and from its stdout.
+// A child process that runs a program, or a function of ours, with pipes to its stdin and from its
+// stdout.
 class Child {
   public:
     explicit Child(const std::string &program)

@@ -94,7 +94,8 @@ class Threads : public ::testing::Test {
         std::vector<int> found;
         vm_.target = memory_.target();
         EXPECT_TRUE(attach_threads_read(&threads_, &vm_, &mem_));
-        for (size_t i = 0; i < threads_.count; i++) found.push_back(static_cast<int>(threads_.all[i].ec));
+        for (size_t i = 0; i < threads_.count; i++)
+            found.push_back(static_cast<int>(threads_.all[i].ec));
         return found;
     }
 
@@ -136,7 +137,8 @@ TEST_F(Threads, OnesThatHaveLeftTheListAreNotFollowed) {
         });
         Numbers found = Read();
         EXPECT_FALSE(threads_.cut) << reads;
-        EXPECT_TRUE((found == Numbers{1, 3}) || (found == Numbers{1, 2, 3})) << reads << ": " << found.size();
+        EXPECT_TRUE((found == Numbers { 1, 3 }) || (found == Numbers { 1, 2, 3 }))
+            << reads << ": " << found.size();
     }
 }
 

@@ -66,7 +66,8 @@ TEST(Array, ASizeWithoutANumberIsRefusedAndNothingChanges)
     all[0].numbers[0] = 7;
     Wide *was = all;
     size_t room = capacity;
-    EXPECT_FALSE(HEAPPROF_ARRAY_GROW(all, capacity, SIZE_MAX / sizeof(Wide) + 1)); // the product wraps to a few bytes
+    EXPECT_FALSE(HEAPPROF_ARRAY_GROW(
+        all, capacity, SIZE_MAX / sizeof(Wide) + 1)); // the product wraps to a few bytes
     EXPECT_FALSE(HEAPPROF_ARRAY_GROW(all, capacity, SIZE_MAX));
     EXPECT_EQ(all, was);
     EXPECT_EQ(capacity, room);
@@ -76,7 +77,8 @@ TEST(Array, ASizeWithoutANumberIsRefusedAndNothingChanges)
 
 #ifndef __SANITIZE_ADDRESS__ // its malloc ends the program instead
 
-// The capacity alone is so large that twice of it has no number. The array itself is none: nothing of it is read.
+// The capacity alone is so large that twice of it has no number. The array itself is none: nothing
+// of it is read.
 TEST(Array, ACapacityThatCannotDoubleAsksForNoFewBytes)
 {
     void *all = nullptr;

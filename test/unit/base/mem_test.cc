@@ -125,7 +125,8 @@ TEST_F(MemTest, FromAMegabyteOnGrowthIsByAQuarter)
     for (size_t element_bytes : {4, 20, 48}) {
         Block block(&mem_, element_bytes);
         ASSERT_TRUE(block.Grow(1));
-        while (block.capacity * element_bytes < kMegabyte) ASSERT_TRUE(block.Grow(block.capacity + 1));
+        while (block.capacity * element_bytes < kMegabyte)
+            ASSERT_TRUE(block.Grow(block.capacity + 1));
         for (int i = 0; i < 8; i++) {
             size_t old_bytes = block.MappedBytes();
             ASSERT_TRUE(block.Grow(block.capacity + 1));

@@ -1,4 +1,5 @@
-// settings_test.cc - settings in one text: where each begins and ends, and what is said of one that is wrong.
+// settings_test.cc - settings in one text: where each begins and ends, and what is said of one that
+// is wrong.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +22,9 @@ Read(const std::string &text)
         heapprof_setting setting;
         next = rb_heapprof_setting_read(next, &setting);
         std::string key(setting.key.start, setting.key.length);
-        found.push_back(setting.value.start ? key + "|" + std::string(setting.value.start, setting.value.length) : key);
+        found.push_back(setting.value.start
+                            ? key + "|" + std::string(setting.value.start, setting.value.length)
+                            : key);
     }
     return found;
 }

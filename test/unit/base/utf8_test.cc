@@ -1,4 +1,5 @@
-// utf8_test.cc - rb_heapprof_utf8_copy against the definition of UTF-8; and what is spelled so that it is seen.
+// utf8_test.cc - rb_heapprof_utf8_copy against the definition of UTF-8; and what is spelled so that
+// it is seen.
 
 #include <gtest/gtest.h>
 
@@ -55,7 +56,8 @@ std::string
 Plain(const std::string &text, bool lines = false)
 {
     std::vector<char> out(HEAPPROF_UTF8_MAX(text.size()) + 1);
-    return std::string(out.data(), rb_heapprof_utf8_plain(out.data(), text.data(), text.size(), lines));
+    return std::string(out.data(),
+                       rb_heapprof_utf8_plain(out.data(), text.data(), text.size(), lines));
 }
 
 // Which characters they are, is ../ruby/test_unseen.rb's.
@@ -67,13 +69,16 @@ TEST(Utf8, WhatIsNotSeenIsSpelledAndAllElseStays)
         size_t size;
         ASSERT_EQ(c, rb_heapprof_utf8_character(text.c_str(), &size));
         ASSERT_EQ(text.size(), size);
-        ASSERT_EQ(rb_heapprof_unseen_p(c) ? Spelled(text) : text, Plain(text)) << "U+" << std::hex << c;
+        ASSERT_EQ(rb_heapprof_unseen_p(c) ? Spelled(text) : text, Plain(text))
+            << "U+" << std::hex << c;
     }
-    for (uint32_t c : {0u, 0x1bu, 0x7fu, 0x80u, 0x9bu, 0xadu, 0x61cu, 0x200bu, 0x200eu, 0x200fu, 0x2028u, 0x2029u, 0x202eu,
-                       0x2066u, 0xfeffu, 0xffffu, 0xe0001u, 0xe0020u, 0xe007fu, 0x10ffffu}) {
+    for (uint32_t c : { 0u,      0x1bu,   0x7fu,    0x80u,    0x9bu,    0xadu,    0x61cu,
+                        0x200bu, 0x200eu, 0x200fu,  0x2028u,  0x2029u,  0x202eu,  0x2066u,
+                        0xfeffu, 0xffffu, 0xe0001u, 0xe0020u, 0xe007fu, 0x10ffffu }) {
         EXPECT_TRUE(rb_heapprof_unseen_p(c)) << std::hex << c;
     }
-    for (uint32_t c : {0x20u, 0x7eu, 0xa0u, 0xe9u, 0x3042u, 0x1f600u}) EXPECT_FALSE(rb_heapprof_unseen_p(c)) << std::hex << c;
+    for (uint32_t c : { 0x20u, 0x7eu, 0xa0u, 0xe9u, 0x3042u, 0x1f600u })
+        EXPECT_FALSE(rb_heapprof_unseen_p(c)) << std::hex << c;
     EXPECT_EQ("a\\x0Ab\\xFF", Plain("a\nb\xff"));
     EXPECT_EQ("a\nb\\xFF\\x0D", Plain("a\nb\xff\r", true));
 }
@@ -87,7 +92,8 @@ TEST(Utf8, APieceEndsBetweenCharacters)
         EXPECT_GT(size + 4, most);
         EXPECT_EQ(text.substr(0, size), Copy(text.substr(0, size))) << most;
     }
-    EXPECT_EQ(8u, rb_heapprof_utf8_piece(std::string(20, '\x80').c_str(), 20, 12)); // of no character; in bounds
+    EXPECT_EQ(8u, rb_heapprof_utf8_piece(std::string(20, '\x80').c_str(), 20,
+                                         12)); // of no character; in bounds
 }
 
 TEST(Utf8, EveryCodePointStaysAsItIs)

@@ -33,7 +33,9 @@ Get(const std::string &target, const std::string &headers = "")
 
 TEST(Request, HasWhatItsBytesSay)
 {
-    Read read(Get("/a%20b?c=d&e=%66+g", "Host: localhost:80\r\nX-Empty:\r\nAccept: \t a, b \t\r\n") + "behind");
+    Read read(
+        Get("/a%20b?c=d&e=%66+g", "Host: localhost:80\r\nX-Empty:\r\nAccept: \t a, b \t\r\n") +
+        "behind");
 
     ASSERT_EQ(0, read.status);
     EXPECT_STREQ("GET", read.request.method);
@@ -58,7 +60,8 @@ TEST(Request, IsNotThereBeforeItsEmptyLine)
 {
     std::string whole = Get("/", "Host: localhost\r\nAccept: */*\r\n");
 
-    for (size_t size = 0; size < whole.size(); size++) EXPECT_EQ(-1, Read(whole.substr(0, size)).status) << size;
+    for (size_t size = 0; size < whole.size(); size++)
+        EXPECT_EQ(-1, Read(whole.substr(0, size)).status) << size;
     EXPECT_EQ(0, Read(whole).status);
     EXPECT_EQ(0, Read("GET / HTTP/1.0\nHost: localhost\n\n").status);
 }
@@ -80,17 +83,22 @@ TEST(Request, IsBounded)
 
 TEST(Request, ThatIsWrongSaysHow)
 {
-    for (const char *bytes : {"\r\n\r\n", "GET\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/2\r\n\r\n", "GET  / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1 x\r\n\r\n",
-                              "GET http://a/ HTTP/1.1\r\n\r\n", "GET * HTTP/1.1\r\n\r\n", "GET /#a HTTP/1.1\r\n\r\n",
-                              "GET /\ta HTTP/1.1\r\n\r\n", "G?T / HTTP/1.1\r\n\r\n", " / HTTP/1.1\r\n\r\n"}) {
+    for (const char *bytes :
+         { "\r\n\r\n", "GET\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/2\r\n\r\n",
+           "GET  / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1 x\r\n\r\n", "GET http://a/ HTTP/1.1\r\n\r\n",
+           "GET * HTTP/1.1\r\n\r\n", "GET /#a HTTP/1.1\r\n\r\n", "GET /\ta HTTP/1.1\r\n\r\n",
+           "G?T / HTTP/1.1\r\n\r\n", " / HTTP/1.1\r\n\r\n" }) {
         EXPECT_EQ(400, Read(bytes).status) << bytes;
         EXPECT_EQ("expected GET /PATH HTTP/1.1", Read(bytes).line) << bytes;
     }
-    for (const char *header : {"a\r\n", ": b\r\n", " a: b\r\n", "a : b\r\n", "a: b\r\n c\r\n", "\xc3\xa9: b\r\n"}) {
+    for (const char *header :
+         { "a\r\n", ": b\r\n", " a: b\r\n", "a : b\r\n", "a: b\r\n c\r\n", "\xc3\xa9: b\r\n" }) {
         EXPECT_EQ(400, Read(Get("/", header)).status) << header;
-        EXPECT_EQ("a header is malformed: expected NAME: VALUE", Read(Get("/", header)).line) << header;
+        EXPECT_EQ("a header is malformed: expected NAME: VALUE", Read(Get("/", header)).line)
+            << header;
     }
-    for (const std::string &byte : {std::string(1, '\0'), std::string("\r"), std::string("\x01"), std::string("\x7f")}) {
+    for (const std::string &byte :
+         { std::string(1, '\0'), std::string("\r"), std::string("\x01"), std::string("\x7f") }) {
         for (const std::string &bytes : {Get("/" + byte + "a"), Get("/", "a: " + byte + "b\r\n")}) {
             EXPECT_EQ(400, Read(bytes).status);
             EXPECT_EQ("the request has control characters", Read(bytes).line);
@@ -103,11 +111,15 @@ TEST(Request, IsUTF8OrRefused)
     for (const char *bytes : {"\xff", "\xc3", "\xed\xa0\x80", "\xf8\x88\x80\x80\x80", "\x80"}) {
         EXPECT_EQ(403, Read(Get(std::string("/") + bytes)).status);
         EXPECT_EQ(403, Read(Get("/", std::string("a: ") + bytes + "\r\n")).status);
-        EXPECT_EQ("the request is no UTF-8", Read(Get("/", std::string("a: ") + bytes + "\r\n")).line);
+        EXPECT_EQ("the request is no UTF-8",
+                  Read(Get("/", std::string("a: ") + bytes + "\r\n")).line);
     }
     // Wherever a character lies in the parts that it is looked at in.
     for (size_t before = 0; before < 600; before++) {
-        EXPECT_EQ(0, Read(Get("/" + std::string(before, 'x') + "\xf0\x9f\x98\x80\xe2\x82\xac\xc3\xa9")).status) << before;
+        EXPECT_EQ(0,
+                  Read(Get("/" + std::string(before, 'x') + "\xf0\x9f\x98\x80\xe2\x82\xac\xc3\xa9"))
+                      .status)
+            << before;
         EXPECT_EQ(403, Read(Get("/" + std::string(before, 'x') + "\xf0\x9f\x98")).status) << before;
     }
 }
@@ -134,8 +146,10 @@ TEST(Request, HasParametersDecoded)
     EXPECT_EQ("", Parameter("a=", "a"));
     EXPECT_EQ("=", Parameter("a==", "a"));
     EXPECT_EQ("(none)", Parameter("ab=1&ba=2&A=3&&", "a"));
-    for (const char *query : {"a=%", "a=%4", "a=%4x", "a=%00", "a=b%"}) EXPECT_EQ("(wrong)", Parameter(query, "a")) << query;
-    EXPECT_EQ(std::string(CLI_REQUEST_VALUE_MOST - 1, 'x'), Parameter("a=" + std::string(CLI_REQUEST_VALUE_MOST - 1, 'x'), "a"));
+    for (const char *query : { "a=%", "a=%4", "a=%4x", "a=%00", "a=b%" })
+        EXPECT_EQ("(wrong)", Parameter(query, "a")) << query;
+    EXPECT_EQ(std::string(CLI_REQUEST_VALUE_MOST - 1, 'x'),
+              Parameter("a=" + std::string(CLI_REQUEST_VALUE_MOST - 1, 'x'), "a"));
     EXPECT_EQ("(wrong)", Parameter("a=" + std::string(CLI_REQUEST_VALUE_MOST, 'x'), "a"));
 }
 
@@ -171,19 +185,25 @@ TEST(Wanted, IsWhatPathAndQuerySay)
 
 TEST(Wanted, IsRefusedOtherwise)
 {
-    for (const char *path : {"/x", "/12", "/12/", "/targets/", "//", "/debug/pprof", "/12/targets", "/1234567890/debug/pprof/heap", "/+1/debug/pprof/heap"}) {
+    for (const char *path : { "/x", "/12", "/12/", "/targets/", "//", "/debug/pprof", "/12/targets",
+                              "/1234567890/debug/pprof/heap", "/+1/debug/pprof/heap" }) {
         EXPECT_EQ(404, Wanted(path).status) << path;
     }
     EXPECT_EQ(404, Wanted("/1/debug/pprof/goroutine").status);
-    for (const char *query : {"", "?pid=", "?pid=0", "?pid=-1", "?pid=1x", "?pid=%", "?pid=1234567890", "?pids=1"}) {
-        EXPECT_EQ("which process? pid=N", Wanted(std::string("/debug/pprof/heap") + query).line) << query;
+    for (const char *query :
+         { "", "?pid=", "?pid=0", "?pid=-1", "?pid=1x", "?pid=%", "?pid=1234567890", "?pids=1" }) {
+        EXPECT_EQ("which process? pid=N", Wanted(std::string("/debug/pprof/heap") + query).line)
+            << query;
     }
-    for (const char *seconds : {"", "0", "0.0", "60.1", "61", "-1", "1e1", "nan", "inf", "0x1", ".5", "5.", "1.0000000000", "1234567890", "%", "1+"}) {
+    for (const char *seconds : { "", "0", "0.0", "60.1", "61", "-1", "1e1", "nan", "inf", "0x1",
+                                 ".5", "5.", "1.0000000000", "1234567890", "%", "1+" }) {
         EXPECT_EQ("seconds: more than 0, at most 60; with HEAPPROF_TOKEN 600",
                   Wanted(std::string("/1/debug/pprof/profile?seconds=") + seconds).line) << seconds;
     }
-    EXPECT_EQ("seconds: more than 0, at most 600", Wanted("/1/debug/pprof/profile?seconds=601", 600).line);
-    for (const char *method : {"POST", "get", "G", "OPTIONS"}) EXPECT_EQ(405, Wanted("/", 60, method).status) << method;
+    EXPECT_EQ("seconds: more than 0, at most 600",
+              Wanted("/1/debug/pprof/profile?seconds=601", 600).line);
+    for (const char *method : { "POST", "get", "G", "OPTIONS" })
+        EXPECT_EQ(405, Wanted("/", 60, method).status) << method;
 }
 
 } // namespace

@@ -1,4 +1,5 @@
-// dump_reader_test.cc - what the reader tells of files of object graphs, whole, cut, damaged and wrong ones.
+// dump_reader_test.cc - what the reader tells of files of object graphs, whole, cut, damaged and
+// wrong ones.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +27,9 @@ Small()
 {
     GraphFile file;
     file.Fact("pid", "42");
-    uint32_t cart = file.Layout("T_OBJECT", kClass, "Cart", {{HEAPPROF_DUMP_IVAR, "@items"}, {HEAPPROF_DUMP_IVAR, "@id"}});
+    uint32_t cart =
+        file.Layout("T_OBJECT", kClass, "Cart",
+                    { { HEAPPROF_DUMP_IVAR, "@items" }, { HEAPPROF_DUMP_IVAR, "@id" } });
     uint32_t array = file.Layout("T_ARRAY", kClass + 40, "Array", {}, HEAPPROF_DUMP_INDEXED);
     uint32_t hash = file.Layout("T_HASH", 0, "", {}, HEAPPROF_DUMP_PAIRED, HEAPPROF_DUMP_OTHERS);
     uint32_t stack = file.Stack(file.Stack(0, "<main>", "app.rb", 3), "Cart#add", "cart.rb", 12);
@@ -60,20 +63,40 @@ Small()
 
 const Lines small_lines = {
     "process pid=42",
-    "string 1 T_OBJECT", "string 2 Cart", "string 3 @items", "string 4 @id", "string 5 T_ARRAY", "string 6 Array",
-    "string 7 T_HASH", "string 8 <main>", "string 9 app.rb", "string 10 Cart#add", "string 11 cart.rb", "string 12 $cart",
-    "string 13 globals", "string 14 text", "string 15 default",
-    "stack 1 on 0: 8 9:3", "stack 2 on 1: 10 11:12",
-    "layout 0 type 1 class 0x20000 2 bits 0 tail 0 1:3 1:4", "layout 1 type 5 class 0x20028 6 bits 0 tail 1",
+    "string 1 T_OBJECT",
+    "string 2 Cart",
+    "string 3 @items",
+    "string 4 @id",
+    "string 5 T_ARRAY",
+    "string 6 Array",
+    "string 7 T_HASH",
+    "string 8 <main>",
+    "string 9 app.rb",
+    "string 10 Cart#add",
+    "string 11 cart.rb",
+    "string 12 $cart",
+    "string 13 globals",
+    "string 14 text",
+    "string 15 default",
+    "stack 1 on 0: 8 9:3",
+    "stack 2 on 1: 10 11:12",
+    "layout 0 type 1 class 0x20000 2 bits 0 tail 0 1:3 1:4",
+    "layout 1 type 5 class 0x20028 6 bits 0 tail 1",
     "layout 2 type 7 class 0 0 bits 1 tail 2",
     "root 14 12 13 0x10000",
     "page 0x10000 40 4",
     "object 0x10000 layout 0 bits 0xa3 external 0 length 0 text 0 stack 2 weight 2500 hash 0",
-    "  1:3[0] 0x10050", "  1:4[0] 14/1",
+    "  1:3[0] 0x10050",
+    "  1:4[0] 14/1",
     "object 0x10050 layout 1 bits 0x4 external 800 length 0 text 0 stack 0 weight 0 hash 0",
-    "  8:0[0] 0x10000", "  8:0[1] 0/0", "  8:0[2] 0x10078",
-    "object 0x10078 layout 2 bits 0x418 external 0 length 99 text 14 stack 0 weight 0 hash 1122334455667788",
-    "  9:0[0] 1/2", "  10:0[0] 0x10000 of 1/2", "  6:15[0] 0x10050",
+    "  8:0[0] 0x10000",
+    "  8:0[1] 0/0",
+    "  8:0[2] 0x10078",
+    "object 0x10078 layout 2 bits 0x418 external 0 length 99 text 14 stack 0 weight 0 hash "
+    "1122334455667788",
+    "  9:0[0] 1/2",
+    "  10:0[0] 0x10000 of 1/2",
+    "  6:15[0] 0x10050",
     "move 0x30000 0x10000",
     "footer objects=3",
 };
@@ -111,7 +134,8 @@ TEST(DumpReader, EveryFlippedBitIsFoundButInBytesThatMeanNothing)
         std::string flipped = bytes;
         flipped[i] ^= 1 << i % 8;
         Told told = Read(flipped);
-        if (told.result == HEAPPROF_DUMP_COMPLETE) continue; // a kind that is not known, a byte that is always 0
+        if (told.result == HEAPPROF_DUMP_COMPLETE)
+            continue; // a kind that is not known, a byte that is always 0
         ASSERT_NE("", told.error);
         ASSERT_EQ(std::string::npos, told.error.find('\n'));
     }
@@ -145,15 +169,18 @@ Numbers(const std::vector<uint64_t> &numbers)
     return bytes;
 }
 
-// The same with an object of that bytes, in a file with a string, a stack, and a layout of each tail with OTHERS.
+// The same with an object of that bytes, in a file with a string, a stack, and a layout of each
+// tail with OTHERS.
 std::string
 ErrorOfObject(const std::vector<uint64_t> &numbers)
 {
     std::string layouts;
     for (uint64_t tail : {0, 1, 2}) layouts += Numbers({1, 0, 0, 1, tail, 0});
-    std::string error = ErrorOf({{HEAPPROF_DUMP_STRINGS, "\1x"}, {HEAPPROF_DUMP_STACKS, Numbers({0, 1, 1, 5})},
-                                 {HEAPPROF_DUMP_LAYOUTS, layouts},
-                                 {HEAPPROF_DUMP_OBJECTS, Numbers({0x2000, 40, 1}) + Numbers(numbers)}});
+    std::string error =
+        ErrorOf({ { HEAPPROF_DUMP_STRINGS, "\1x" },
+                  { HEAPPROF_DUMP_STACKS, Numbers({ 0, 1, 1, 5 }) },
+                  { HEAPPROF_DUMP_LAYOUTS, layouts },
+                  { HEAPPROF_DUMP_OBJECTS, Numbers({ 0x2000, 40, 1 }) + Numbers(numbers) } });
     size_t colon = error.find(": ");
     return colon == std::string::npos ? error : error.substr(colon + 2);
 }
@@ -164,15 +191,22 @@ TEST(DumpReader, WhatCannotBeIsRefusedInALine)
     EXPECT_EQ("stack 1 is not defined", ErrorOf({{HEAPPROF_DUMP_STACKS, Numbers({1, 0, 0, 1})}}));
     EXPECT_EQ("a text ends behind the block", ErrorOf({{HEAPPROF_DUMP_STRINGS, "\5abc"}}));
     EXPECT_EQ("a text ends behind the block", ErrorOf({{HEAPPROF_DUMP_PROCESS, "\1a"}}));
-    EXPECT_EQ("a stack ends behind the block", ErrorOf({{HEAPPROF_DUMP_STACKS, std::string(12, '\xff')}}));
-    EXPECT_EQ("tail 3 is not defined", ErrorOf({{HEAPPROF_DUMP_LAYOUTS, Numbers({0, 0, 0, 0, 3, 0})}}));
-    EXPECT_EQ("99999999 labels", ErrorOf({{HEAPPROF_DUMP_LAYOUTS, Numbers({0, 0, 0, 0, 0, 99999999})}}));
+    EXPECT_EQ("a stack ends behind the block",
+              ErrorOf({ { HEAPPROF_DUMP_STACKS, std::string(12, '\xff') } }));
+    EXPECT_EQ("tail 3 is not defined",
+              ErrorOf({ { HEAPPROF_DUMP_LAYOUTS, Numbers({ 0, 0, 0, 0, 3, 0 }) } }));
+    EXPECT_EQ("99999999 labels",
+              ErrorOf({ { HEAPPROF_DUMP_LAYOUTS, Numbers({ 0, 0, 0, 0, 0, 99999999 }) } }));
     EXPECT_EQ("label 17 is not defined", ErrorOf({{HEAPPROF_DUMP_ROOTS, Numbers({17, 0, 0, 1})}}));
     EXPECT_EQ("a root ends behind the block", ErrorOf({{HEAPPROF_DUMP_ROOTS, Numbers({1, 0})}}));
-    EXPECT_EQ("1152921504606846976 is no address", ErrorOf({{HEAPPROF_DUMP_ROOTS, Numbers({1, 0, 0, UINT64_C(1) << 60})}}));
-    EXPECT_EQ("page 0x10000 of slots of 41 bytes", ErrorOf({{HEAPPROF_DUMP_OBJECTS, Numbers({0x2000, 41, 0})}}));
-    EXPECT_EQ("layout 1 is not defined", ErrorOf({{HEAPPROF_DUMP_OBJECTS, Numbers({0x2000, 40, 1, 0, 1, 0})}}));
-    EXPECT_EQ("slot 0, bits 0 are no object's", ErrorOf({{HEAPPROF_DUMP_OBJECTS, Numbers({0x2000, 40, 1, 0, 0, 0})}}));
+    EXPECT_EQ("1152921504606846976 is no address",
+              ErrorOf({ { HEAPPROF_DUMP_ROOTS, Numbers({ 1, 0, 0, UINT64_C(1) << 60 }) } }));
+    EXPECT_EQ("page 0x10000 of slots of 41 bytes",
+              ErrorOf({ { HEAPPROF_DUMP_OBJECTS, Numbers({ 0x2000, 41, 0 }) } }));
+    EXPECT_EQ("layout 1 is not defined",
+              ErrorOf({ { HEAPPROF_DUMP_OBJECTS, Numbers({ 0x2000, 40, 1, 0, 1, 0 }) } }));
+    EXPECT_EQ("slot 0, bits 0 are no object's",
+              ErrorOf({ { HEAPPROF_DUMP_OBJECTS, Numbers({ 0x2000, 40, 1, 0, 0, 0 }) } }));
     EXPECT_EQ("cannot be unpacked to 3 bytes", ([] {
                   std::string block = Block(HEAPPROF_DUMP_STRINGS, "abc");
                   block[1] = HEAPPROF_DUMP_ZLIB;
@@ -189,13 +223,17 @@ TEST(DumpReader, AnObjectThatCannotBeIsRefusedInALine)
     EXPECT_EQ("an object ends behind the block", ErrorOfObject({0, 1, 0, UINT64_C(1) << 40, 0}));
     EXPECT_EQ("an object ends behind the block", ErrorOfObject({0, 2, 0, 5, 1, 1}));
     EXPECT_EQ("an object ends behind the block", ErrorOfObject({0, 0, HEAPPROF_DUMP_HASHED, 1}));
-    EXPECT_EQ("an object of 281474976710657 bytes", ErrorOfObject({0, 0, HEAPPROF_DUMP_EXTERNAL, (UINT64_C(1) << 48) + 1}));
+    EXPECT_EQ("an object of 281474976710657 bytes",
+              ErrorOfObject({ 0, 0, HEAPPROF_DUMP_EXTERNAL, (UINT64_C(1) << 48) + 1 }));
     EXPECT_EQ("string 2 is not defined", ErrorOfObject({0, 0, HEAPPROF_DUMP_TEXT, 2, 0}));
     EXPECT_EQ("stack 2 is not defined", ErrorOfObject({0, 0, HEAPPROF_DUMP_SAMPLED, 2, 1, 0}));
-    EXPECT_EQ("what goes on at 0x10000 has not begun", ErrorOfObject({0, 1, HEAPPROF_DUMP_MORE, 0, 0}));
+    EXPECT_EQ("what goes on at 0x10000 has not begun",
+              ErrorOfObject({ 0, 1, HEAPPROF_DUMP_MORE, 0, 0 }));
     EXPECT_EQ("5 is no special value", ErrorOfObject({0, 1, 0, 1, 5 << 4 | 1, 0}));
-    EXPECT_EQ("string 2 is not defined", ErrorOfObject({0, 1, 0, 1, 2 << 4 | HEAPPROF_DUMP_SYMBOL << 1 | 1, 0}));
-    EXPECT_EQ("3 is no hidden value", ErrorOfObject({0, 1, 0, 1, 3 << 4 | HEAPPROF_DUMP_HIDDEN << 1 | 1, 0}));
+    EXPECT_EQ("string 2 is not defined",
+              ErrorOfObject({ 0, 1, 0, 1, 2 << 4 | HEAPPROF_DUMP_SYMBOL << 1 | 1, 0 }));
+    EXPECT_EQ("3 is no hidden value",
+              ErrorOfObject({ 0, 1, 0, 1, 3 << 4 | HEAPPROF_DUMP_HIDDEN << 1 | 1, 0 }));
     EXPECT_EQ("7 is no kind of reference", ErrorOfObject({0, 1, 0, 1, 7 << 1 | 1, 0}));
     EXPECT_EQ("32766 is no reference", ErrorOfObject({0, 1, 0, 1, Zigzag(-0x2000) << 1, 0}));
     EXPECT_EQ("label 99 is not defined", ErrorOfObject({0, 0, 0, 1, 99, 0, 1}));
@@ -204,17 +242,21 @@ TEST(DumpReader, AnObjectThatCannotBeIsRefusedInALine)
 TEST(DumpReader, UnknownBlocksArePassedOver)
 {
     std::string footer = Block(HEAPPROF_DUMP_FOOTER, "");
-    EXPECT_EQ(HEAPPROF_DUMP_COMPLETE, Read(Begin() + Block(0, "abc") + Block(77, "abc") + footer).result);
+    EXPECT_EQ(HEAPPROF_DUMP_COMPLETE,
+              Read(Begin() + Block(0, "abc") + Block(77, "abc") + footer).result);
     EXPECT_EQ(HEAPPROF_DUMP_INCOMPLETE, Read(Begin() + Block(77, "abc")).result);
 }
 
 TEST(DumpReader, AnObjectGoesOnInTheNextPageRecord)
 {
-    std::string first = Numbers({0x2000, 40, 1, 3, 0, 0, 1, 1}), rest = Numbers({0x2000, 40, 1, 3, 0, HEAPPROF_DUMP_MORE, 2, 1, 1});
-    Told told = Read(Begin() + Block(HEAPPROF_DUMP_LAYOUTS, Numbers({0, 0, 0, 0, 1, 0})) + Block(HEAPPROF_DUMP_OBJECTS, first) +
-                     Block(HEAPPROF_DUMP_OBJECTS, rest) + Block(HEAPPROF_DUMP_FOOTER, ""));
+    std::string first = Numbers({ 0x2000, 40, 1, 3, 0, 0, 1, 1 }),
+                rest = Numbers({ 0x2000, 40, 1, 3, 0, HEAPPROF_DUMP_MORE, 2, 1, 1 });
+    Told told = Read(Begin() + Block(HEAPPROF_DUMP_LAYOUTS, Numbers({ 0, 0, 0, 0, 1, 0 })) +
+                     Block(HEAPPROF_DUMP_OBJECTS, first) + Block(HEAPPROF_DUMP_OBJECTS, rest) +
+                     Block(HEAPPROF_DUMP_FOOTER, ""));
     EXPECT_EQ("", told.error);
-    EXPECT_EQ((Lines{"  8:0[0] 0/0", "page 0x10000 40 1", "  8:0[1] 0/0", "  8:0[2] 0/0"}), Lines(told.lines.end() - 4, told.lines.end()));
+    EXPECT_EQ((Lines { "  8:0[0] 0/0", "page 0x10000 40 1", "  8:0[1] 0/0", "  8:0[2] 0/0" }),
+              Lines(told.lines.end() - 4, told.lines.end()));
 }
 
 TEST(DumpReader, AVisitorMayStopItAndAReadThatFailsIsSaid)
@@ -225,7 +267,8 @@ TEST(DumpReader, AVisitorMayStopItAndAReadThatFailsIsSaid)
     heapprof_dump_visitor visitor = {};
 
     visitor.object = [](void *, const heapprof_dump_read_object *) { return false; };
-    EXPECT_EQ(HEAPPROF_DUMP_STOPPED, rb_heapprof_dump_read(graph_told::Input::More, &input, &visitor, error));
+    EXPECT_EQ(HEAPPROF_DUMP_STOPPED,
+              rb_heapprof_dump_read(graph_told::Input::More, &input, &visitor, error));
     EXPECT_STREQ("no memory", error);
     auto fail = [](void *, void *, size_t) { errno = EIO; return static_cast<ptrdiff_t>(-1); };
     EXPECT_EQ(HEAPPROF_DUMP_WRONG, rb_heapprof_dump_read(fail, nullptr, &visitor, error));

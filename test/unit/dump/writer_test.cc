@@ -24,7 +24,8 @@ uint64_t
 Little(const std::string &bytes, size_t at, int width)
 {
     uint64_t number = 0;
-    for (int i = 0; i < width; i++) number |= static_cast<uint64_t>(static_cast<unsigned char>(bytes[at + i])) << 8 * i;
+    for (int i = 0; i < width; i++)
+        number |= static_cast<uint64_t>(static_cast<unsigned char>(bytes[at + i])) << 8 * i;
     return number;
 }
 
@@ -112,8 +113,8 @@ class DumpWriterTest : public testing::Test {
         return rb_heapprof_dump_string(&writer_, text.data(), text.size());
     }
 
-    uint32_t
-    Layout(heapprof_dump_tail tail, const std::vector<heapprof_dump_name> &labels = {}, uint32_t bits = 0)
+    uint32_t Layout(heapprof_dump_tail tail, const std::vector<heapprof_dump_name> &labels = {},
+                    uint32_t bits = 0)
     {
         heapprof_dump_layout layout = {};
         layout.type = String("T_OBJECT");
@@ -146,14 +147,17 @@ class DumpWriterTest : public testing::Test {
         for (size_t at = 12; at < file_.size(); ) {
             size_t plain = Little(file_, at + 4, 4), packed = Little(file_, at + 8, 4);
             std::string bytes = file_.substr(at + HEAPPROF_DUMP_HEAD_BYTES, packed);
-            EXPECT_EQ(crc32(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()), Little(file_, at + 12, 4));
+            EXPECT_EQ(crc32(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()),
+                      Little(file_, at + 12, 4));
             EXPECT_EQ(0u, Little(file_, at + 2, 2));
             EXPECT_LE(plain, static_cast<size_t>(HEAPPROF_DUMP_BLOCK_MOST));
             std::string out(plain, '\0');
             uLongf length = plain;
             if (file_[at + 1] == HEAPPROF_DUMP_RAW) out = bytes;
-            else EXPECT_EQ(Z_OK, uncompress(reinterpret_cast<Bytef *>(&out[0]), &length,
-                                            reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
+            else
+                EXPECT_EQ(Z_OK,
+                          uncompress(reinterpret_cast<Bytef *>(&out[0]), &length,
+                                     reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
             EXPECT_EQ(plain, out.size());
             blocks.push_back({file_[at], out});
             at += HEAPPROF_DUMP_HEAD_BYTES + packed;
@@ -188,7 +192,8 @@ TEST_F(DumpWriterTest, EndsWithAFooterThatCounts)
 {
     rb_heapprof_dump_pair(&writer_, HEAPPROF_DUMP_PROCESS, "program", "a\xff" "b");
     rb_heapprof_dump_pair_number(&writer_, HEAPPROF_DUMP_PROCESS, "pid", 42);
-    rb_heapprof_dump_root(&writer_, {HEAPPROF_DUMP_GLOBAL, String("$stdout")}, String("global"), 0x8050);
+    rb_heapprof_dump_root(&writer_, { HEAPPROF_DUMP_GLOBAL, String("$stdout") }, String("global"),
+                          0x8050);
     rb_heapprof_dump_page(&writer_, 0x10000, 40);
     Object(0x10028, Layout(HEAPPROF_DUMP_NO_TAIL, {{HEAPPROF_DUMP_IVAR, String("@a")}}));
     rb_heapprof_dump_reference(&writer_, 0x10000);
@@ -251,8 +256,8 @@ TEST_F(DumpWriterTest, DefinesBeforeItRefers)
     heapprof_dump_object object = {};
     object.address = 0x20000;
     object.layout = layout;
-    object.bits = HEAPPROF_DUMP_SAMPLED | HEAPPROF_DUMP_EXTERNAL | HEAPPROF_DUMP_LENGTH | HEAPPROF_DUMP_TEXT |
-                  HEAPPROF_DUMP_HASHED | 2;
+    object.bits = HEAPPROF_DUMP_SAMPLED | HEAPPROF_DUMP_EXTERNAL | HEAPPROF_DUMP_LENGTH |
+                  HEAPPROF_DUMP_TEXT | HEAPPROF_DUMP_HASHED | 2;
     object.external_bytes = 300;
     object.length = 200;
     object.text = file;
@@ -267,14 +272,18 @@ TEST_F(DumpWriterTest, DefinesBeforeItRefers)
 
     std::vector<int> kinds;
     for (const Block &block : Blocks()) kinds.push_back(block.kind);
-    EXPECT_EQ((std::vector<int>{HEAPPROF_DUMP_STRINGS, HEAPPROF_DUMP_STACKS, HEAPPROF_DUMP_LAYOUTS,
-                                HEAPPROF_DUMP_OBJECTS, HEAPPROF_DUMP_MOVES, HEAPPROF_DUMP_FOOTER}), kinds);
+    EXPECT_EQ(
+        (std::vector<int> { HEAPPROF_DUMP_STRINGS, HEAPPROF_DUMP_STACKS, HEAPPROF_DUMP_LAYOUTS,
+                            HEAPPROF_DUMP_OBJECTS, HEAPPROF_DUMP_MOVES, HEAPPROF_DUMP_FOOTER }),
+        kinds);
     std::string stacks = All(HEAPPROF_DUMP_STACKS), layouts = All(HEAPPROF_DUMP_LAYOUTS);
     EXPECT_EQ((Numbers{0, method, file, 7, outer, method, file, 9}), Cursor(stacks).Numbers(8));
     EXPECT_EQ((Numbers{3, 0x8000 / 8, 4, 0, 0, 0}), Cursor(layouts).Numbers(6));
     std::string objects = All(HEAPPROF_DUMP_OBJECTS);
     Cursor cursor(objects);
-    EXPECT_EQ((Numbers{0x20000 / 8, 160, 1, 0, layout, object.bits, 300, 200, file, inner, 1500}), cursor.Numbers(11));
+    EXPECT_EQ(
+        (Numbers { 0x20000 / 8, 160, 1, 0, layout, object.bits, 300, 200, file, inner, 1500 }),
+        cursor.Numbers(11));
     EXPECT_EQ(object.hash, cursor.Fixed(8));
     EXPECT_TRUE(cursor.End());
     std::string moves = All(HEAPPROF_DUMP_MOVES);
@@ -299,7 +308,8 @@ TEST_F(DumpWriterTest, WritesReferencesByDistance)
     std::string objects = All(HEAPPROF_DUMP_OBJECTS);
     Cursor cursor(objects);
     EXPECT_EQ((Numbers{0x10000 / 8, 40, 1, 2, layout, 0}), cursor.Numbers(6));
-    EXPECT_EQ((Numbers{3, 9 << 1, 10 << 1, 5 << 4 | HEAPPROF_DUMP_INTEGER << 1 | 1}), cursor.Numbers(4));
+    EXPECT_EQ((Numbers { 3, 9 << 1, 10 << 1, 5 << 4 | HEAPPROF_DUMP_INTEGER << 1 | 1 }),
+              cursor.Numbers(4));
     EXPECT_EQ((Numbers{1, HEAPPROF_DUMP_WEAK, 0, 2 << 4 | 1}), cursor.Numbers(4));
     EXPECT_TRUE(cursor.End());
 }
@@ -314,7 +324,8 @@ TEST_F(DumpWriterTest, DividesAPageOfManyReferences)
         for (int record = 0; record < records; record++) {
             Object(0x10000 + slot * 40, layout, record ? HEAPPROF_DUMP_MORE : 0);
             rb_heapprof_dump_count(&writer_, most);
-            for (int i = 0; i < most; i++) rb_heapprof_dump_reference(&writer_, UINT64_C(0x7fff00000000) + 8 * i);
+            for (int i = 0; i < most; i++)
+                rb_heapprof_dump_reference(&writer_, UINT64_C(0x7fff00000000) + 8 * i);
         }
     }
     rb_heapprof_dump_end_page(&writer_);

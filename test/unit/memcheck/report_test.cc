@@ -21,8 +21,10 @@ namespace {
 // A file with a frame, and samples that all have it.
 class File {
   public:
-    explicit File(const std::string &verdict = "decided", const std::string &path = "/app/parse.rb") {
-        for (const char *type : {"blocks", "space", "indirect_blocks", "indirect_space"}) bytes_.Type(type, "count");
+    explicit File(const std::string &verdict = "decided", const std::string &path = "/app/parse.rb")
+    {
+        for (const char *type : { "blocks", "space", "indirect_blocks", "indirect_space" })
+            bytes_.Type(type, "count");
         bytes_.Function(1, "Parser.parse", path);
         bytes_.Location(1, {{1, 7}});
         Comment("memcheck: " + verdict);
@@ -37,8 +39,10 @@ class File {
 
     File &Add(const std::string &leak, const std::string &of, const std::vector<int64_t> &values,
               const std::string &library = "parser.so", const std::string &function = "parse") {
-        bytes_.Sample({1}, values, bytes_.Label("class", "[" + library + "]") +
-                      bytes_.Label("caller", function + " (" + library + ")") + bytes_.Label("leak", leak) + bytes_.Label("of", of));
+        bytes_.Sample({ 1 }, values,
+                      bytes_.Label("class", "[" + library + "]") +
+                          bytes_.Label("caller", function + " (" + library + ")") +
+                          bytes_.Label("leak", leak) + bytes_.Label("of", of));
         return *this;
     }
 
@@ -55,7 +59,10 @@ class Process {
   public:
     memcheck_process process = {};
 
-    explicit Process(const File &file) { EXPECT_EQ(MEMCHECK_IS_ONE, memcheck_process_read(&process, file.Read())); }
+    explicit Process(const File &file)
+    {
+        EXPECT_EQ(MEMCHECK_IS_ONE, memcheck_process_read(&process, file.Read()));
+    }
     ~Process() { memcheck_process_free(&process); }
 
     std::string Report(memcheck_report *report, const memcheck_question &question) {
@@ -83,8 +90,11 @@ Question(bool core, const char *only, memcheck_kind most)
 const memcheck_question kLeaks = Question(false, nullptr, MEMCHECK_DEFINITE);
 
 TEST(Memcheck, RecordsComeByKindAndOfEachTheLargestFirst) {
-    Process one(File().Add("reachable", "extension", {9, 9000, 0, 0}).Add("definite", "extension", {1, 10, 0, 0})
-                    .Add("definite", "extension", {1, 5, 2, 6}, "other.so.3", "other_parse").Add("indirect", "core", {2, 6, 0, 0}));
+    Process one(File()
+                    .Add("reachable", "extension", { 9, 9000, 0, 0 })
+                    .Add("definite", "extension", { 1, 10, 0, 0 })
+                    .Add("definite", "extension", { 1, 5, 2, 6 }, "other.so.3", "other_parse")
+                    .Add("indirect", "core", { 2, 6, 0, 0 }));
     ASSERT_EQ(4u, one.process.record_count);
     const memcheck_record *records = one.process.records;
     EXPECT_EQ(11, records[0].bytes + records[0].indirect_bytes);
@@ -106,17 +116,23 @@ TEST(Memcheck, WhatIsNoFileOfMemcheckIsNone) {
     heap.Type("inuse_space", "bytes");
     char error[HEAPPROF_READER_ERROR_MAX];
     std::string all = heap.All();
-    EXPECT_EQ(MEMCHECK_IS_NONE, memcheck_process_read(&process, rb_heapprof_reader_read_bytes(all.data(), all.size(), error)));
+    EXPECT_EQ(MEMCHECK_IS_NONE,
+              memcheck_process_read(&process,
+                                    rb_heapprof_reader_read_bytes(all.data(), all.size(), error)));
     File without;
     without.bytes_ = ProfileBytes();
-    for (const char *type : {"blocks", "space", "indirect_blocks", "indirect_space"}) without.bytes_.Type(type, "count");
+    for (const char *type : { "blocks", "space", "indirect_blocks", "indirect_space" })
+        without.bytes_.Type(type, "count");
     EXPECT_EQ(MEMCHECK_IS_NONE, memcheck_process_read(&process, without.Read()));
 }
 
 TEST(Memcheck, EachRecordIsShownOrHasOneReasonWhyNot) {
-    Process one(File().Add("definite", "extension", {1, 10, 2, 20}).Add("definite", "core", {1, 10, 0, 0}, "ruby")
-                    .Add("possible", "extension", {1, 10, 0, 0}).Add("reachable", "extension", {1, 10, 0, 0}, "xml.so.2")
-                    .Add("indirect", "extension", {2, 20, 0, 0}));
+    Process one(File()
+                    .Add("definite", "extension", { 1, 10, 2, 20 })
+                    .Add("definite", "core", { 1, 10, 0, 0 }, "ruby")
+                    .Add("possible", "extension", { 1, 10, 0, 0 })
+                    .Add("reachable", "extension", { 1, 10, 0, 0 }, "xml.so.2")
+                    .Add("indirect", "extension", { 2, 20, 0, 0 }));
     auto tally = [&one](const memcheck_question &question) {
         memcheck_tally tally = memcheck_tally_of(&question, &one.process);
         size_t all = 0;
@@ -139,12 +155,15 @@ TEST(Memcheck, EachRecordIsShownOrHasOneReasonWhyNot) {
         EXPECT_EQ(3u, only.counts[MEMCHECK_OTHERS]);
     }
     for (const char *name : {"xm", "xml.", "xml.so.23", ""}) {
-        EXPECT_EQ(0u, tally(Question(false, name, MEMCHECK_REACHABLE)).counts[MEMCHECK_SHOWN]) << name;
+        EXPECT_EQ(0u, tally(Question(false, name, MEMCHECK_REACHABLE)).counts[MEMCHECK_SHOWN])
+            << name;
     }
 }
 
 TEST(Memcheck, TheReportForPeople) {
-    Process one(File().Add("definite", "extension", {1, 10, 2, 20}).Add("reachable", "core", {1, 10, 0, 0}, "ruby"));
+    Process one(File()
+                    .Add("definite", "extension", { 1, 10, 2, 20 })
+                    .Add("reachable", "core", { 1, 10, 0, 0 }, "ruby"));
     EXPECT_EQ("app.rb (12): 1 leak, 30 bytes in 3 blocks; not shown: 1 record Ruby's own\n\n"
               "  definitely lost: 10 bytes in 1 block, which alone lead to 20 bytes in 2 blocks\n"
               "    parse (parser.so)\n        /app/parse.rb:7:in 'Parser.parse'\n\n",
@@ -154,34 +173,47 @@ TEST(Memcheck, TheReportForPeople) {
     Process undecided(File("not decided"));
     EXPECT_EQ(0u, undecided.Report(memcheck_text, kLeaks).find("app.rb (12): not decided: "));
     Process unknown(File().Comment("dropped samples: 3"));
-    EXPECT_EQ("app.rb (12): no leaks\n  nothing is known of 3 blocks, which may be leaks, too\n", unknown.Report(memcheck_text, kLeaks));
+    EXPECT_EQ("app.rb (12): no leaks\n  nothing is known of 3 blocks, which may be leaks, too\n",
+              unknown.Report(memcheck_text, kLeaks));
 }
 
 TEST(Memcheck, TheReportForPrograms) {
     Process one(File().Add("definite", "extension", {1, 10, 2, 20}));
-    EXPECT_EQ("{\"engine\":\"vm\",\"processes\":[\n{\"pid\":\"12\",\"program\":\"app.rb\",\"decided\":true,\"unknown_blocks\":0,"
-              "\"leaks\":1,\"errors\":0,\"lost_blocks\":3,\"lost_bytes\":30,\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0,\"suppressed\":0},\"suppressed\":[],\"records\":[\n"
-              "{\"kind\":\"definite\",\"blocks\":1,\"bytes\":10,\"indirect_blocks\":2,\"indirect_bytes\":20,\"function\":\"parse\","
-              "\"library\":\"parser.so\",\"core\":false,\"frames\":[{\"name\":\"Parser.parse\",\"file\":\"/app/parse.rb\",\"line\":7}]}]}]}\n",
-              one.Report(memcheck_json, kLeaks));
+    EXPECT_EQ(
+        "{\"engine\":\"vm\",\"processes\":[\n{\"pid\":\"12\",\"program\":\"app.rb\",\"decided\":"
+        "true,\"unknown_blocks\":0,"
+        "\"leaks\":1,\"errors\":0,\"lost_blocks\":3,\"lost_bytes\":30,\"not_shown\":{\"core\":0,"
+        "\"others\":0,\"kind\":0,\"suppressed\":0},\"suppressed\":[],\"records\":[\n"
+        "{\"kind\":\"definite\",\"blocks\":1,\"bytes\":10,\"indirect_blocks\":2,\"indirect_bytes\":"
+        "20,\"function\":\"parse\","
+        "\"library\":\"parser.so\",\"core\":false,\"frames\":[{\"name\":\"Parser.parse\",\"file\":"
+        "\"/app/parse.rb\",\"line\":7}]}]}]}\n",
+        one.Report(memcheck_json, kLeaks));
 }
 
 TEST(Memcheck, TheReportForCIServers) {
     Process one(File().Add("definite", "extension", {1, 10, 0, 0}, "a&b.so", "operator<"));
-    EXPECT_EQ("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"heapprof memcheck\" tests=\"1\" failures=\"1\">\n"
-              "  <testcase classname=\"memcheck\" name=\"process 1\"><failure>app.rb (12): 1 leak, 10 bytes in 1 block\n\n"
-              "  definitely lost: 10 bytes in 1 block\n    operator&lt; (a&amp;b.so)\n        /app/parse.rb:7:in 'Parser.parse'\n\n"
+    EXPECT_EQ("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"heapprof memcheck\" "
+              "tests=\"1\" failures=\"1\">\n"
+              "  <testcase classname=\"memcheck\" name=\"process 1\"><failure>app.rb (12): 1 leak, "
+              "10 bytes in 1 block\n\n"
+              "  definitely lost: 10 bytes in 1 block\n    operator&lt; (a&amp;b.so)\n        "
+              "/app/parse.rb:7:in 'Parser.parse'\n\n"
               "</failure></testcase>\n</testsuite>\n",
               one.Report(memcheck_junit, kLeaks));
     Process none((File()));
     EXPECT_NE(std::string::npos, none.Report(memcheck_junit, kLeaks).find("failures=\"0\""));
-    EXPECT_NE(std::string::npos, none.Report(memcheck_junit, kLeaks).find("<system-out>app.rb (12): no leaks\n</system-out>"));
+    EXPECT_NE(std::string::npos, none.Report(memcheck_junit, kLeaks)
+                                     .find("<system-out>app.rb (12): no leaks\n</system-out>"));
     Process undecided(File("not decided"));
-    EXPECT_NE(std::string::npos, undecided.Report(memcheck_junit, kLeaks).find("<failure>app.rb (12): not decided: "));
+    EXPECT_NE(std::string::npos,
+              undecided.Report(memcheck_junit, kLeaks).find("<failure>app.rb (12): not decided: "));
 }
 
 const char kSarifRules[] =
-    "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":\"heapprof memcheck\",\"rules\":["
+    "{\"$schema\":\"https://json.schemastore.org/"
+    "sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":\"heapprof "
+    "memcheck\",\"rules\":["
     "{\"id\":\"use_after_free\",\"shortDescription\":{\"text\":\"use after free\"}},"
     "{\"id\":\"invalid_write\",\"shortDescription\":{\"text\":\"invalid write\"}},"
     "{\"id\":\"invalid_read\",\"shortDescription\":{\"text\":\"invalid read\"}},"
@@ -194,17 +226,25 @@ const char kSarifRules[] =
     "{\"id\":\"definite\",\"shortDescription\":{\"text\":\"definitely lost\"}},"
     "{\"id\":\"indirect\",\"shortDescription\":{\"text\":\"indirectly lost\"}},"
     "{\"id\":\"possible\",\"shortDescription\":{\"text\":\"possibly lost\"}},"
-    "{\"id\":\"reachable\",\"shortDescription\":{\"text\":\"still reachable\"}}]}},\"invocations\":[\n";
+    "{\"id\":\"reachable\",\"shortDescription\":{\"text\":\"still "
+    "reachable\"}}]}},\"invocations\":[\n";
 
 TEST(Memcheck, TheReportForCodeScanning) {
     Process one(File().Add("definite", "extension", {1, 10, 2, 20}));
     const std::string location =
-        "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"file:///app/parse.rb\"},\"region\":{\"startLine\":7}},"
+        "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"file:///app/"
+        "parse.rb\"},\"region\":{\"startLine\":7}},"
         "\"logicalLocations\":[{\"fullyQualifiedName\":\"Parser.parse\"}]}";
-    EXPECT_EQ(std::string(kSarifRules) + "{\"executionSuccessful\":true,\"commandLine\":\"app.rb\",\"processId\":12,\"properties\":{\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0,\"suppressed\":0}}}],\"results\":[\n"
-              "{\"ruleId\":\"definite\",\"level\":\"error\",\"ruleIndex\":9,\"message\":{\"text\":\"definitely lost: 10 bytes in 1 block, "
-              "which alone lead to 20 bytes in 2 blocks, asked for by parse (parser.so)\"},\"locations\":[" + location +
-              "],\"stacks\":[{\"frames\":[{\"location\":" + location + "}]}],\"provenance\":{\"invocationIndex\":0}}]}]}\n",
+    EXPECT_EQ(std::string(kSarifRules) +
+                  "{\"executionSuccessful\":true,\"commandLine\":\"app.rb\",\"processId\":12,"
+                  "\"properties\":{\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0,"
+                  "\"suppressed\":0}}}],\"results\":[\n"
+                  "{\"ruleId\":\"definite\",\"level\":\"error\",\"ruleIndex\":9,\"message\":{"
+                  "\"text\":\"definitely lost: 10 bytes in 1 block, "
+                  "which alone lead to 20 bytes in 2 blocks, asked for by parse "
+                  "(parser.so)\"},\"locations\":[" +
+                  location + "],\"stacks\":[{\"frames\":[{\"location\":" + location +
+                  "}]}],\"provenance\":{\"invocationIndex\":0}}]}]}\n",
               one.Report(memcheck_sarif, kLeaks));
     Process hidden(File().Add("reachable", "extension", {1, 10, 0, 0}));
     EXPECT_NE(std::string::npos, hidden.Report(memcheck_sarif, kLeaks).find("\"results\":[]"));
@@ -212,10 +252,13 @@ TEST(Memcheck, TheReportForCodeScanning) {
 
 TEST(Memcheck, CodeScanningIsToldWhatIsNotKnown) {
     Process undecided(File("not decided"));
-    EXPECT_NE(std::string::npos, undecided.Report(memcheck_sarif, kLeaks).find("\"executionSuccessful\":false"));
-    EXPECT_NE(std::string::npos, undecided.Report(memcheck_sarif, kLeaks).find("{\"text\":\"not decided: "));
+    EXPECT_NE(std::string::npos,
+              undecided.Report(memcheck_sarif, kLeaks).find("\"executionSuccessful\":false"));
+    EXPECT_NE(std::string::npos,
+              undecided.Report(memcheck_sarif, kLeaks).find("{\"text\":\"not decided: "));
     Process unknown(File().Comment("dropped samples: 3"));
-    EXPECT_NE(std::string::npos, unknown.Report(memcheck_sarif, kLeaks).find("\"executionSuccessful\":false"));
+    EXPECT_NE(std::string::npos,
+              unknown.Report(memcheck_sarif, kLeaks).find("\"executionSuccessful\":false"));
 }
 
 std::string LocationsOf(const std::string &path) {
@@ -226,16 +269,22 @@ std::string LocationsOf(const std::string &path) {
 }
 
 TEST(Memcheck, CodeScanningFindsTheFile) {
-    EXPECT_NE(std::string::npos, LocationsOf("lib/a b%\xc3\xa9.rb").find("{\"uri\":\"lib/a%20b%25%C3%A9.rb\"}"));
+    EXPECT_NE(std::string::npos,
+              LocationsOf("lib/a b%\xc3\xa9.rb").find("{\"uri\":\"lib/a%20b%25%C3%A9.rb\"}"));
     for (const char *path : {"-e", "(eval at /app/parse.rb:7)", "<internal:kernel>", ""}) {
         EXPECT_EQ("\"locations\":[", LocationsOf(path)) << path;
     }
 }
 
 TEST(Memcheck, WhetherALibraryWasLoadedIsKnownByTheList) {
-    Process one(File().Comment("libraries: libc.so.6/parser.so/").Add("definite", "extension", {1, 10, 0, 0}, "gone.so", "f")), other(File().Comment("x"));
-    for (const char *name : {"libc", "libc.so.6", "libc.so", "parser", "parser.so", "gone"}) EXPECT_TRUE(memcheck_loaded_p(&one.process, name)) << name;
-    for (const char *name : {"pars", "parser.s", "lib", "", "parser.so/", "other"}) EXPECT_FALSE(memcheck_loaded_p(&one.process, name)) << name;
+    Process one(File()
+                    .Comment("libraries: libc.so.6/parser.so/")
+                    .Add("definite", "extension", { 1, 10, 0, 0 }, "gone.so", "f")),
+        other(File().Comment("x"));
+    for (const char *name : { "libc", "libc.so.6", "libc.so", "parser", "parser.so", "gone" })
+        EXPECT_TRUE(memcheck_loaded_p(&one.process, name)) << name;
+    for (const char *name : { "pars", "parser.s", "lib", "", "parser.so/", "other" })
+        EXPECT_FALSE(memcheck_loaded_p(&one.process, name)) << name;
     EXPECT_TRUE(memcheck_loaded_p(&other.process, "parser")); // it has no list
 }
 
@@ -267,32 +316,49 @@ class Suppressions : public testing::Test {
 };
 
 TEST_F(Suppressions, ByLibraryFunctionAndFrame) {
-    Process one(File().Add("definite", "extension", {1, 10, 0, 0}).Add("reachable", "extension", {1, 10, 0, 0}));
-    for (const char *line : {"parser.so parse", "  parser.so\tparse  # known\r\n", "*.so p*", "# a comment\n\nparser.so parse\n",
-                             "other.so parse\nparser.so parse", "parser.so parse Parser.parse", "p[a]rser.so par?e Parser?*"}) {
+    Process one(File()
+                    .Add("definite", "extension", { 1, 10, 0, 0 })
+                    .Add("reachable", "extension", { 1, 10, 0, 0 }));
+    for (const char *line : { "parser.so parse", "  parser.so\tparse  # known\r\n", "*.so p*",
+                              "# a comment\n\nparser.so parse\n", "other.so parse\nparser.so parse",
+                              "parser.so parse Parser.parse", "p[a]rser.so par?e Parser?*" }) {
         EXPECT_EQ(1u, Suppressed(line, one)) << line;
     }
-    for (const char *line : {"", "# parser.so parse", "parser.so pars", "parser parse", "other.so parse", "parser.so parse Other*",
-                             "parser.so [p", "\\*.so parse"}) {
+    for (const char *line :
+         { "", "# parser.so parse", "parser.so pars", "parser parse", "other.so parse",
+           "parser.so parse Other*", "parser.so [p", "\\*.so parse" }) {
         EXPECT_EQ(0u, Suppressed(line, one)) << line;
     }
 }
 
 TEST_F(Suppressions, EveryReportHasWhatIsSuppressedAndByWhichLine) {
-    Process one(File().Add("definite", "extension", {1, 10, 0, 0}).Add("definite", "extension", {1, 10, 0, 0}, "other.so", "f"));
+    Process one(File()
+                    .Add("definite", "extension", { 1, 10, 0, 0 })
+                    .Add("definite", "extension", { 1, 10, 0, 0 }, "other.so", "f"));
     ASSERT_TRUE(Read("none.so f\nother.so f\nparser.so parse\nparser.so parse\n"));
     memcheck_question question = kLeaks;
     question.suppressions = &all_;
     std::string file = path_.substr(path_.rfind('/') + 1);
-    EXPECT_EQ("app.rb (12): no leaks; not shown: 2 records suppressed\n  1 record suppressed by " + file + ":2\n  1 record suppressed by " +
-              file + ":3\n", one.Report(memcheck_text, question));
-    EXPECT_NE(std::string::npos, one.Report(memcheck_json, question).find(
-        "\"suppressed\":[{\"file\":\"" + file + "\",\"line\":2,\"records\":1},{\"file\":\"" + file + "\",\"line\":3,\"records\":1}],\"records\":[]"));
-    EXPECT_NE(std::string::npos, one.Report(memcheck_junit, question).find("<system-out>app.rb (12): no leaks; not shown: 2 records suppressed\n  1 record"));
+    EXPECT_EQ("app.rb (12): no leaks; not shown: 2 records suppressed\n  1 record suppressed by " +
+                  file + ":2\n  1 record suppressed by " + file + ":3\n",
+              one.Report(memcheck_text, question));
+    EXPECT_NE(std::string::npos, one.Report(memcheck_json, question)
+                                     .find("\"suppressed\":[{\"file\":\"" + file +
+                                           "\",\"line\":2,\"records\":1},{\"file\":\"" + file +
+                                           "\",\"line\":3,\"records\":1}],\"records\":[]"));
+    EXPECT_NE(
+        std::string::npos,
+        one.Report(memcheck_junit, question)
+            .find(
+                "<system-out>app.rb (12): no leaks; not shown: 2 records suppressed\n  1 record"));
     std::string sarif = one.Report(memcheck_sarif, question);
-    EXPECT_NE(std::string::npos, sarif.find("\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0,\"suppressed\":2}"));
+    EXPECT_NE(std::string::npos,
+              sarif.find("\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0,\"suppressed\":2}"));
     for (const char *line : {":2", ":3"}) {
-        EXPECT_NE(std::string::npos, sarif.find("\"suppressions\":[{\"kind\":\"external\",\"justification\":\"" + file + line + "\"}]")) << sarif;
+        EXPECT_NE(std::string::npos,
+                  sarif.find("\"suppressions\":[{\"kind\":\"external\",\"justification\":\"" +
+                             file + line + "\"}]"))
+            << sarif;
     }
 }
 
@@ -329,13 +395,21 @@ class SuppressionFiles : public Suppressions {
 };
 
 TEST_F(SuppressionFiles, ThoseOfTheVersionAreRead) {
-    for (const char *name : {"ruby.supp", "ruby-3.supp", "ruby-3.4.supp", "ruby-3.4.5.supp", "ruby-3.4.50.supp", "ruby-3.4.5.1.supp", "ruby-3..supp",
-                             "ruby-.supp", "ruby-4.supp", "parser_ruby-3.4.supp", "parser_ruby.supp", "my_parser_ruby-3.3.supp", "parserruby.supp",
-                             "jruby-3.4.supp", "ruby-3.4", "README"}) Write(name, "a.so f\n");
+    for (const char *name :
+         { "ruby.supp", "ruby-3.supp", "ruby-3.4.supp", "ruby-3.4.5.supp", "ruby-3.4.50.supp",
+           "ruby-3.4.5.1.supp", "ruby-3..supp", "ruby-.supp", "ruby-4.supp", "parser_ruby-3.4.supp",
+           "parser_ruby.supp", "my_parser_ruby-3.3.supp", "parserruby.supp", "jruby-3.4.supp",
+           "ruby-3.4", "README" })
+        Write(name, "a.so f\n");
     ASSERT_TRUE(ReadOf("3.4.5")) << error_;
-    EXPECT_EQ((std::set<std::string>{"ruby.supp", "ruby-3.supp", "ruby-3.4.supp", "ruby-3.4.5.supp", "parser_ruby-3.4.supp", "parser_ruby.supp"}), Files());
+    EXPECT_EQ(
+        (std::set<std::string> { "ruby.supp", "ruby-3.supp", "ruby-3.4.supp", "ruby-3.4.5.supp",
+                                 "parser_ruby-3.4.supp", "parser_ruby.supp" }),
+        Files());
     ASSERT_TRUE(ReadOf("3.3.9")) << error_;
-    EXPECT_EQ((std::set<std::string>{"ruby.supp", "ruby-3.supp", "my_parser_ruby-3.3.supp", "parser_ruby.supp"}), Files());
+    EXPECT_EQ((std::set<std::string> { "ruby.supp", "ruby-3.supp", "my_parser_ruby-3.3.supp",
+                                       "parser_ruby.supp" }),
+              Files());
 }
 
 TEST_F(SuppressionFiles, WhatIsWrongIsSaidWithItsFile) {
@@ -365,7 +439,8 @@ TEST_F(Suppressions, WhatIsWrongIsSaidWithItsLine) {
 }
 
 TEST_F(Suppressions, TheLineThatIsGeneratedSuppressesIt) {
-    for (const char *function : {"parse", "?", "a*b[c]\\", "std::string f(int, char#)", "\xff\x1b"}) {
+    for (const char *function :
+         { "parse", "?", "a*b[c]\\", "std::string f(int, char#)", "\xff\x1b" }) {
         Process one(File().Add("definite", "extension", {1, 10, 0, 0}, "a library.so.1", function));
         memcheck_question question = kLeaks;
         question.generate = true;
@@ -380,11 +455,15 @@ TEST_F(Suppressions, TheLineThatIsGeneratedSuppressesIt) {
 
 TEST(Memcheck, AFileOfAnybodysIsNoDanger) {
     File file;
-    file.Add("definite", "extension", {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX}).Add("definite", "extension", {-1, INT64_MIN, -1, -1});
-    file.Add("no kind", "", {1, 1, 1, 1}, "", "").Add("definite", "extension", {1, 1, 0, 0}, "\x1b[31m.so", std::string(1000, '\xff'));
+    file.Add("definite", "extension", { INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX })
+        .Add("definite", "extension", { -1, INT64_MIN, -1, -1 });
+    file.Add("no kind", "", { 1, 1, 1, 1 }, "", "")
+        .Add("definite", "extension", { 1, 1, 0, 0 }, "\x1b[31m.so", std::string(1000, '\xff'));
     file.bytes_.Sample({}, {1, 2, 3, 4});
     file.bytes_.Location(2, {});
-    file.bytes_.Sample({2}, {1, 2, 3, 4}, file.bytes_.NumberLabel("leak", 3, "") + file.bytes_.Label("class", "[unknown]"));
+    file.bytes_.Sample({ 2 }, { 1, 2, 3, 4 },
+                       file.bytes_.NumberLabel("leak", 3, "") +
+                           file.bytes_.Label("class", "[unknown]"));
     Process one(file);
     ASSERT_EQ(6u, one.process.record_count);
     EXPECT_EQ(INT64_MAX / 4, one.process.records[0].bytes);

@@ -32,7 +32,10 @@ public:
     explicit Since(const char *name) : before_(Counts(name)) {}
     uint64_t Calls() const { return Counts(before_.name).calls - before_.calls; }
     uint64_t Bytes() const { return Counts(before_.name).bytes - before_.bytes; }
-    uint64_t ActualBytes() const { return Counts(before_.name).actual_bytes - before_.actual_bytes; }
+    uint64_t ActualBytes() const
+    {
+        return Counts(before_.name).actual_bytes - before_.actual_bytes;
+    }
     uint64_t TimeNs() const { return Counts(before_.name).time_ns - before_.time_ns; }
 
 private:

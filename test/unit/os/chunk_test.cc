@@ -33,7 +33,10 @@ class ChunkTest : public testing::Test {
         words_[at + words + 1] = 4 * sizeof(uintptr_t) | (next_says_in_use ? kInUse : 0);
     }
 
-    size_t Bytes(size_t block) { return rb_heapprof_chunk_bytes(reinterpret_cast<uintptr_t>(&words_[block]), Word, this); }
+    size_t Bytes(size_t block)
+    {
+        return rb_heapprof_chunk_bytes(reinterpret_cast<uintptr_t>(&words_[block]), Word, this);
+    }
 };
 
 TEST_F(ChunkTest, ABlockInUseEndsWhereTheNextSizeIs) {
@@ -49,7 +52,8 @@ TEST_F(ChunkTest, ABlockThatTheNextSaysIsFreeIsNone) {
 TEST_F(ChunkTest, WhatLooksUnlikeABlockIsNone) {
     EXPECT_EQ(0u, Bytes(6));                                         // no size
     Chunk(4, 8, true);
-    EXPECT_EQ(0u, rb_heapprof_chunk_bytes(reinterpret_cast<uintptr_t>(&words_[6]) + 8, Word, this)); // not aligned
+    EXPECT_EQ(0u, rb_heapprof_chunk_bytes(reinterpret_cast<uintptr_t>(&words_[6]) + 8, Word,
+                                          this)); // not aligned
     words_[5] |= 8;
     EXPECT_EQ(0u, Bytes(6));                                         // a size that is none
     words_[5] = uintptr_t{1} << 41 | kInUse;
@@ -61,11 +65,13 @@ TEST_F(ChunkTest, WhatLooksUnlikeABlockIsNone) {
 
 TEST_F(ChunkTest, TheHeaderOfAFreeChunkIsNoBlock) {
     Chunk(4, 8, true);
-    Chunk(6, 4, false); // a free chunk that seems to begin at the block, with its size at both its ends
+    Chunk(6, 4,
+          false); // a free chunk that seems to begin at the block, with its size at both its ends
     words_[5] = 8 * sizeof(uintptr_t) | kInUse;
     words_[13] = 4 * sizeof(uintptr_t) | kInUse;
     words_[10] = 4 * sizeof(uintptr_t);
-    auto chunk = reinterpret_cast<uintptr_t>(&words_[6]), list = reinterpret_cast<uintptr_t>(&words_[20]);
+    auto chunk = reinterpret_cast<uintptr_t>(&words_[6]),
+         list = reinterpret_cast<uintptr_t>(&words_[20]);
     words_[8] = words_[9] = list; // the list has it alone
     words_[22] = words_[23] = chunk;
     EXPECT_EQ(0u, Bytes(6));
@@ -84,8 +90,9 @@ TEST_F(ChunkTest, ABlockWhoseNumbersLookLikeTheSizeOfAFreeChunkIsOne) {
 
 TEST_F(ChunkTest, InAHeapABlockEndsBeforeTheHeapAndIsNoMapping) {
     auto in_heap = [this](size_t block, size_t end) {
-        return rb_heapprof_chunk_bytes_in_heap(reinterpret_cast<uintptr_t>(&words_[block]), reinterpret_cast<uintptr_t>(&words_[end]),
-                                               Word, this);
+        return rb_heapprof_chunk_bytes_in_heap(reinterpret_cast<uintptr_t>(&words_[block]),
+                                               reinterpret_cast<uintptr_t>(&words_[end]), Word,
+                                               this);
     };
     Chunk(4, 8, true);
     EXPECT_EQ(7 * sizeof(uintptr_t), in_heap(6, 13));
@@ -98,7 +105,8 @@ TEST_F(ChunkTest, InAHeapABlockEndsBeforeTheHeapAndIsNoMapping) {
     }
     words_[5] = 8192 | kMapped;
     words_[4] = 0;
-    EXPECT_EQ(0u, rb_heapprof_chunk_bytes_in_heap(reinterpret_cast<uintptr_t>(&words_[6]), UINTPTR_MAX, Word, this));
+    EXPECT_EQ(0u, rb_heapprof_chunk_bytes_in_heap(reinterpret_cast<uintptr_t>(&words_[6]),
+                                                  UINTPTR_MAX, Word, this));
 }
 
 TEST_F(ChunkTest, AMappedBlockIsWholePages) {
@@ -112,17 +120,20 @@ TEST_F(ChunkTest, AMappedBlockIsWholePages) {
     EXPECT_EQ(0u, Bytes(6));
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // these bring a malloc of their own
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they have their own malloc
 TEST(Chunk, WhatMallocGaveHasItsUsableSize) {
     int fd = rb_heapprof_peek_open();
     auto word = [](uintptr_t address, uintptr_t *word, void *data) {
-        return rb_heapprof_peek(*static_cast<int *>(data), address, word, sizeof(*word)) == sizeof(*word);
+        return rb_heapprof_peek(*static_cast<int *>(data), address, word, sizeof(*word)) ==
+               sizeof(*word);
     };
     std::vector<void *> blocks;
     for (size_t bytes : {1, 24, 25, 1000, 100000, 1000000}) {
         void *block = malloc(bytes);
         blocks.push_back(block);
-        EXPECT_EQ(malloc_usable_size(block), rb_heapprof_chunk_bytes(reinterpret_cast<uintptr_t>(block), word, &fd)) << bytes;
+        EXPECT_EQ(malloc_usable_size(block),
+                  rb_heapprof_chunk_bytes(reinterpret_cast<uintptr_t>(block), word, &fd))
+            << bytes;
     }
     for (void *block : blocks) free(block);
     rb_heapprof_peek_close(fd);

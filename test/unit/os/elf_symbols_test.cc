@@ -1,5 +1,5 @@
-// elf_symbols_test.cc - the functions of ELF files: this very program, and files made by hand, whole,
-// cut short, and with any field wrong.
+// elf_symbols_test.cc - the functions of ELF files: this very program, and files made by hand,
+// whole, cut short, and with any field wrong.
 
 #include <gtest/gtest.h>
 
@@ -49,7 +49,8 @@ Collect(const heapprof_elf_function *function, void *data)
     auto reading = static_cast<Reading *>(data);
     char text[4096];
     bool found = rb_heapprof_elf_name(reading->elf, function->name, text, sizeof(text));
-    std::string name = reading->loaded ? rb_heapprof_elf_loaded_name(reading->elf, function->name) : text;
+    std::string name =
+        reading->loaded ? rb_heapprof_elf_loaded_name(reading->elf, function->name) : text;
 
     EXPECT_EQ(found, text[0] != '\0');
     if (!name.empty()) reading->functions[name] = {function->start, function->size_bytes};
@@ -103,13 +104,14 @@ IdentifyProgram(dl_phdr_info *info, size_t, void *data)
 {
     auto own = static_cast<Own *>(data);
     own->base = info->dlpi_addr;
-    rb_heapprof_elf_identity_init(&own->identity, info->dlpi_phdr, info->dlpi_phnum * sizeof(ElfW(Phdr)));
+    rb_heapprof_elf_identity_init(&own->identity, info->dlpi_phdr,
+                                  info->dlpi_phnum * sizeof(ElfW(Phdr)));
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) &segment = info->dlpi_phdr[i];
         if (segment.p_type != PT_NOTE) continue;
-        rb_heapprof_elf_identity_add_notes(&own->identity,
-                                           reinterpret_cast<void *>(info->dlpi_addr + segment.p_vaddr),
-                                           segment.p_filesz, segment.p_align);
+        rb_heapprof_elf_identity_add_notes(
+            &own->identity, reinterpret_cast<void *>(info->dlpi_addr + segment.p_vaddr),
+            segment.p_filesz, segment.p_align);
     }
     return 1;
 }
@@ -162,7 +164,8 @@ TEST_F(ElfSymbolsTest, FunctionsAreThoseThatAreDefined) {
 
 TEST_F(ElfSymbolsTest, ManyFunctionsAreReadInPieces) {
     std::vector<ElfFunction> functions;
-    for (uintptr_t i = 0; i < 10000; i++) functions.push_back({"f" + std::to_string(i), 16 * i, 16});
+    for (uintptr_t i = 0; i < 10000; i++)
+        functions.push_back({ "f" + std::to_string(i), 16 * i, 16 });
     Functions found = Read(ElfImage(functions).Bytes());
     EXPECT_EQ(10000u, found.size());
     EXPECT_EQ(16u * 9999, found["f9999"].first);
@@ -204,7 +207,8 @@ TEST_F(ElfSymbolsTest, WidthsOfEntriesAreTheOnesKnown) {
 
 // A sum of such an offset and its size would begin again at 0.
 TEST_F(ElfSymbolsTest, SumsDoNotOverflow) {
-    for (uint64_t value : {UINT64_MAX, UINT64_MAX - 63, UINT64_MAX - 4095, uint64_t{1} << 63, uint64_t{1} << 40}) {
+    for (uint64_t value : { UINT64_MAX, UINT64_MAX - 63, UINT64_MAX - 4095, uint64_t { 1 } << 63,
+                            uint64_t { 1 } << 40 }) {
         ElfImage image(kFunctions);
         image.header.e_phoff = value;
         EXPECT_TRUE(Refused(image));
@@ -340,7 +344,8 @@ TEST_F(ElfSymbolsTest, BuildsWithoutIdsDifferByTheirHeaders) {
     ElfImage moved = image;
     moved.segment.p_vaddr = 1;
     heapprof_elf_identity none = IdentityOf(image, &mem_), same = IdentityOf(image, &mem_);
-    heapprof_elf_identity of_moved = IdentityOf(moved, &mem_), with = IdentityOf(ElfImage(kFunctions), &mem_);
+    heapprof_elf_identity of_moved = IdentityOf(moved, &mem_),
+                          with = IdentityOf(ElfImage(kFunctions), &mem_);
     EXPECT_EQ(0u, none.build_id_bytes);
     EXPECT_TRUE(rb_heapprof_elf_same_p(&none, &same));
     EXPECT_FALSE(rb_heapprof_elf_same_p(&none, &of_moved));

@@ -1,4 +1,5 @@
-// frame_step_test.cc - steps from frame to frame, held against the unwinder; and tables byte by byte.
+// frame_step_test.cc - steps from frame to frame, held against the unwinder; and tables byte by
+// byte.
 
 #include <gtest/gtest.h>
 
@@ -37,8 +38,9 @@ _Unwind_Reason_Code Add(_Unwind_Context *context, void *data) {
 heapprof_frame_step StepOf(uintptr_t address) {
     dwarf_eh_bases bases;
     const void *record = _Unwind_Find_FDE(reinterpret_cast<void *>(address - 1), &bases);
-    return record ? rb_heapprof_frame_step_read(record, reinterpret_cast<uintptr_t>(bases.function), address)
-                  : heapprof_frame_step{0, 0, HEAPPROF_STEP_LAST};
+    return record ? rb_heapprof_frame_step_read(record, reinterpret_cast<uintptr_t>(bases.function),
+                                                address)
+                  : heapprof_frame_step { 0, 0, HEAPPROF_STEP_LAST };
 }
 
 struct Walks {
@@ -79,7 +81,8 @@ __attribute__((noinline)) void Large(int depth) {
     sink = room[depth & 7];
 }
 
-// Keeps many values over the call, so that rbp is one of those that are saved and used for something else.
+// Keeps many values over the call, so that rbp is one of those that are saved and used for
+// something else.
 __attribute__((noinline)) void Small(int depth) {
     uintptr_t a = sink, b = sink, c = sink, d = sink, e = sink, f = sink, g = sink;
     if (depth <= 0) Walk();
@@ -119,7 +122,8 @@ Bytes Of(std::initializer_list<int> bytes) {
     return text;
 }
 
-const Bytes kBeginning = Of({0x0c, 7, 8, 0x90, 1}); // the end is rsp + 8, the return address at end - 8
+const Bytes kBeginning =
+    Of({ 0x0c, 7, 8, 0x90, 1 }); // the end is rsp + 8, the return address at end - 8
 constexpr uintptr_t kFunction = 0x10000;
 
 struct Table {
@@ -132,7 +136,8 @@ struct Table {
 
     // What comes behind the FDE's distance to its CIE.
     heapprof_frame_step ReadWhole(const Bytes &fde, uintptr_t at = 0x20) const {
-        Bytes cie = Record(Number(0) + Of({version}) + augmentation + Of({1, 0x78, 16}) + fields + beginning);
+        Bytes cie = Record(Number(0) + Of({ version }) + augmentation + Of({ 1, 0x78, 16 }) +
+                           fields + beginning);
         Bytes whole = cie + Record(Number(uint32_t(cie.size() + 4)) + fde);
         // Of its own size, for the sanitizer to see what lies behind it.
         std::vector<char> copy(whole.begin(), whole.end());
@@ -146,12 +151,14 @@ void ExpectStep(const heapprof_frame_step &step, int kind, int bytes, int saved)
     EXPECT_EQ(saved, step.saved);
 }
 
-const Bytes kPushRbp = Of({0x41, 0x0e, 16, 0x86, 2});   // one byte further: the end is rsp + 16, rbp at end - 16
+const Bytes kPushRbp =
+    Of({ 0x41, 0x0e, 16, 0x86, 2 }); // one byte further: the end is rsp + 16, rbp at end - 16
 const Bytes kMoveToRbp = Of({0x43, 0x0d, 6});           // three bytes further: the end is rbp + 16
 
 TEST(FrameStepTable, OnlyWhatComesBeforeTheAddressCounts) {
     Table table;
-    const Bytes table_of_frame = kPushRbp + kMoveToRbp + Of({0x5a, 0x0c, 7, 8}); // and 26 bytes further it is left
+    const Bytes table_of_frame =
+        kPushRbp + kMoveToRbp + Of({ 0x5a, 0x0c, 7, 8 }); // and 26 bytes further it is left
 
     ExpectStep(table.Read(table_of_frame, 1), HEAPPROF_STEP_BY_PLACE, 8, 0);
     ExpectStep(table.Read(table_of_frame, 2), HEAPPROF_STEP_BY_PLACE, 16, 2);
@@ -168,15 +175,19 @@ TEST(FrameStepTable, EachWayToAdvance) {
     ExpectStep(table.Read(Of({0x02, 0x10, 0x0e, 16}), 0x11), HEAPPROF_STEP_BY_PLACE, 16, 0);
     ExpectStep(table.Read(Of({0x03, 0x10, 0x01, 0x0e, 16}), 0x110), HEAPPROF_STEP_BY_PLACE, 8, 0);
     ExpectStep(table.Read(Of({0x03, 0x10, 0x01, 0x0e, 16}), 0x111), HEAPPROF_STEP_BY_PLACE, 16, 0);
-    ExpectStep(table.Read(Of({0x04, 0x10, 0, 0x01, 0, 0x0e, 16}), 0x10010), HEAPPROF_STEP_BY_PLACE, 8, 0);
-    ExpectStep(table.Read(Of({0x04, 0x10, 0, 0x01, 0, 0x0e, 16}), 0x10011), HEAPPROF_STEP_BY_PLACE, 16, 0);
+    ExpectStep(table.Read(Of({ 0x04, 0x10, 0, 0x01, 0, 0x0e, 16 }), 0x10010),
+               HEAPPROF_STEP_BY_PLACE, 8, 0);
+    ExpectStep(table.Read(Of({ 0x04, 0x10, 0, 0x01, 0, 0x0e, 16 }), 0x10011),
+               HEAPPROF_STEP_BY_PLACE, 16, 0);
 }
 
 TEST(FrameStepTable, ARowIsKeptAndBroughtBack) {
     Table table;
 
-    ExpectStep(table.Read(kPushRbp + Of({0x0a, 0x41, 0xc6, 0x0e, 8, 0x41, 0x0b}), 3), HEAPPROF_STEP_BY_PLACE, 8, 0);
-    ExpectStep(table.Read(kPushRbp + Of({0x0a, 0x41, 0xc6, 0x0e, 8, 0x41, 0x0b}), 4), HEAPPROF_STEP_BY_PLACE, 16, 2);
+    ExpectStep(table.Read(kPushRbp + Of({ 0x0a, 0x41, 0xc6, 0x0e, 8, 0x41, 0x0b }), 3),
+               HEAPPROF_STEP_BY_PLACE, 8, 0);
+    ExpectStep(table.Read(kPushRbp + Of({ 0x0a, 0x41, 0xc6, 0x0e, 8, 0x41, 0x0b }), 4),
+               HEAPPROF_STEP_BY_PLACE, 16, 2);
     EXPECT_EQ(HEAPPROF_STEP_UNKNOWN, table.Read(Of({0x0b})).kind);
     EXPECT_EQ(HEAPPROF_STEP_BY_PLACE, table.Read(Bytes(8, 0x0a)).kind);
     EXPECT_EQ(HEAPPROF_STEP_UNKNOWN, table.Read(Bytes(9, 0x0a)).kind);
@@ -186,7 +197,8 @@ TEST(FrameStepTable, OtherRegistersDoNotMatter) {
     Table table;
 
     // rbx saved, in another register, by an expression; arguments on the stack
-    ExpectStep(table.Read(Of({0x83, 3, 0x09, 3, 12, 0x10, 3, 2, 0x77, 8, 0x2e, 0x10, 0xc3, 0x08, 3, 0x0e, 24})),
+    ExpectStep(table.Read(Of({ 0x83, 3, 0x09, 3, 12, 0x10, 3, 2, 0x77, 8, 0x2e, 0x10, 0xc3, 0x08, 3,
+                               0x0e, 24 })),
                HEAPPROF_STEP_BY_PLACE, 24, 0);
     ExpectStep(table.Read(Of({0x05, 6, 3, 0x05, 3, 4})), HEAPPROF_STEP_BY_PLACE, 8, 3);
     ExpectStep(table.Read(Of({0x11, 6, 0x03, 0x13, 0x7d})), HEAPPROF_STEP_BY_PLACE, 24, 3);
@@ -196,7 +208,8 @@ TEST(FrameStepTable, NumbersOfMoreThanSevenBits) {
     Table table;
 
     ExpectStep(table.Read(Of({0x0e, 0xc0, 0x1f})), HEAPPROF_STEP_BY_PLACE, 4032, 0);
-    ExpectStep(table.Read(Of({0x0e, 0xc0, 0x1f, 0x86, 0x81, 0x01})), HEAPPROF_STEP_BY_PLACE, 4032, 129);
+    ExpectStep(table.Read(Of({ 0x0e, 0xc0, 0x1f, 0x86, 0x81, 0x01 })), HEAPPROF_STEP_BY_PLACE, 4032,
+               129);
     ExpectStep(table.Read(Of({0x12, 6, 0xc0, 0x7e})), HEAPPROF_STEP_BY_RBP, 1536, 0);
 }
 
@@ -224,7 +237,8 @@ TEST(FrameStepTable, WhatIsFoundOtherwiseIsNotKnown) {
     };
 
     for (const Bytes &instructions : others) {
-        EXPECT_EQ(HEAPPROF_STEP_UNKNOWN, Table().Read(instructions).kind) << testing::PrintToString(instructions);
+        EXPECT_EQ(HEAPPROF_STEP_UNKNOWN, Table().Read(instructions).kind)
+            << testing::PrintToString(instructions);
         // Behind the address it is no matter.
         EXPECT_EQ(HEAPPROF_STEP_BY_PLACE, Table().Read(Of({0x60}) + instructions).kind);
     }
@@ -250,7 +264,8 @@ TEST(FrameStepTable, PointersAsTheyAreWritten) {
 
     for (auto [encoding, bytes] : {std::pair{0x00, 8}, {0x02, 2}, {0x1b, 4}, {0x0c, 8}}) {
         table.fields = Of({1, encoding});
-        ExpectStep(table.ReadWhole(Bytes(2 * bytes, 1) + Of({0}) + kPushRbp), HEAPPROF_STEP_BY_PLACE, 16, 2);
+        ExpectStep(table.ReadWhole(Bytes(2 * bytes, 1) + Of({ 0 }) + kPushRbp),
+                   HEAPPROF_STEP_BY_PLACE, 16, 2);
     }
     table.fields = Of({1, 0x01}); // of any length
     EXPECT_EQ(HEAPPROF_STEP_UNKNOWN, table.Read(kPushRbp).kind);
@@ -271,13 +286,15 @@ TEST(FrameStepTable, AnotherVersionIsNotKnown) {
 
 TEST(FrameStepTable, WhatIsCutShortIsNotKnown) {
     Table table;
-    const Bytes fde = Number(0) + Number(0x1000) + Of({0}) + Of({0x86, 2, 0x0c, 6, 0x90, 0x01, 0x10, 3, 2, 0x77, 0x08});
+    const Bytes fde = Number(0) + Number(0x1000) + Of({ 0 }) +
+                      Of({ 0x86, 2, 0x0c, 6, 0x90, 0x01, 0x10, 3, 2, 0x77, 0x08 });
     const std::vector<size_t> whole = {9, 11, 15, 20}; // where an instruction ends
 
     ExpectStep(table.ReadWhole(fde), HEAPPROF_STEP_BY_RBP, 144, 2);
     for (size_t length = 0; length < fde.size(); length++) {
         bool ends = std::find(whole.begin(), whole.end(), length) != whole.end();
-        EXPECT_EQ(ends, table.ReadWhole(fde.substr(0, length)).kind != HEAPPROF_STEP_UNKNOWN) << length;
+        EXPECT_EQ(ends, table.ReadWhole(fde.substr(0, length)).kind != HEAPPROF_STEP_UNKNOWN)
+            << length;
     }
     EXPECT_EQ(HEAPPROF_STEP_UNKNOWN, table.Read(Of({0x0e}) + Bytes(40, char(0x80))).kind);
     table.beginning = Of({0x0c, 7});

@@ -31,7 +31,8 @@ TEST_F(Peek, CopiesWhatIsMapped)
 {
     const char text[] = "memory of our own";
     char copy[sizeof(text)] = {};
-    EXPECT_EQ(sizeof(text), rb_heapprof_peek(fd_, reinterpret_cast<uintptr_t>(text), copy, sizeof(text)));
+    EXPECT_EQ(sizeof(text),
+              rb_heapprof_peek(fd_, reinterpret_cast<uintptr_t>(text), copy, sizeof(text)));
     EXPECT_STREQ(text, copy);
 }
 
@@ -56,7 +57,8 @@ TEST_F(Peek, EndsWhereNothingIsMapped)
 TEST_F(Peek, ReadsNothingAtWildAddresses)
 {
     char copy[8];
-    for (uintptr_t address : {UINT64_C(0), UINT64_C(1), UINT64_C(0x5a5a5a5a5a5a5a5a), UINT64_MAX - 3}) {
+    for (uintptr_t address :
+         { UINT64_C(0), UINT64_C(1), UINT64_C(0x5a5a5a5a5a5a5a5a), UINT64_MAX - 3 }) {
         EXPECT_EQ(0u, rb_heapprof_peek(fd_, address, copy, sizeof(copy)));
     }
 }

@@ -46,9 +46,11 @@ TEST(Redirect, CallersArriveAtTheOtherUntilItIsUndone)
 TEST(Redirect, WhatIsTooFarAwayIsRefusedAndNothingChanges)
 {
     heapprof_redirect redirect = {};
-    auto *far = reinterpret_cast<heapprof_code *>(reinterpret_cast<uintptr_t>(Code(twice)) ^ (uintptr_t(1) << 45));
+    auto *far = reinterpret_cast<heapprof_code *>(reinterpret_cast<uintptr_t>(Code(twice)) ^
+                                                  (uintptr_t(1) << 45));
 
-    EXPECT_STREQ("the two functions are too far apart", rb_heapprof_redirect(&redirect, Code(twice), far));
+    EXPECT_STREQ("the two functions are too far apart",
+                 rb_heapprof_redirect(&redirect, Code(twice), far));
     EXPECT_EQ(nullptr, redirect.place);
     EXPECT_EQ(14, twice(7));
 }

@@ -1,4 +1,5 @@
-// roots_test.cc - where pointers of this process may be: its variables, and the stacks of threads that there are.
+// roots_test.cc - where pointers of this process may be: its variables, and the stacks of threads
+// that there are.
 
 #include <gtest/gtest.h>
 
@@ -33,9 +34,11 @@ class Roots : public testing::Test {
         static_cast<Roots *>(data)->all_.push_back(*memory);
     }
 
-    __attribute__((noinline)) void Read(size_t ended_bytes = 0, const std::vector<uintptr_t> &pointers = {}) {
-        heapprof_root_stacks stacks = {reinterpret_cast<uintptr_t>(__builtin_frame_address(0)), ended_bytes,
-                                       pointers.data(), pointers.size()};
+    __attribute__((noinline)) void
+    Read(size_t ended_bytes = 0, const std::vector<uintptr_t> &pointers = {})
+    {
+        heapprof_root_stacks stacks = { reinterpret_cast<uintptr_t>(__builtin_frame_address(0)),
+                                        ended_bytes, pointers.data(), pointers.size() };
         int fd = rb_heapprof_peek_open();
         all_.clear();
         all_.reserve(10000); // what is asked for meanwhile would be in the list
@@ -54,19 +57,22 @@ class Roots : public testing::Test {
     bool OfAStack(const volatile void *place) {
         auto address = reinterpret_cast<uintptr_t>(place);
         return std::any_of(all_.begin(), all_.end(), [address](const heapprof_memory &memory) {
-            return memory.kind == HEAPPROF_MEMORY_STACK && memory.begin <= address && address < memory.end;
+            return memory.kind == HEAPPROF_MEMORY_STACK && memory.begin <= address &&
+                   address < memory.end;
         });
     }
 };
 
 TEST_F(Roots, VariablesTheStackAndMappings) {
     volatile uintptr_t local = 1;
-    auto *page = static_cast<char *>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto *page = static_cast<char *>(
+        mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     page[0] = 1;
     of_a_thread++;
     Read();
-    for (const volatile void *place : {(const volatile void *)&variable, (const volatile void *)&of_a_thread,
-                                       (const volatile void *)&local, (const volatile void *)page}) {
+    for (const volatile void *place :
+         { (const volatile void *)&variable, (const volatile void *)&of_a_thread,
+           (const volatile void *)&local, (const volatile void *)page }) {
         ASSERT_TRUE(At(place));
         EXPECT_NE(HEAPPROF_MEMORY_HEAP, At(place)->kind);
     }
@@ -90,7 +96,8 @@ TEST_F(Roots, WhatLiesFurtherInOnTheStackIsNotTold) {
 
 TEST_F(Roots, StacksThatNobodyUsesAnyMoreAreKnownByTheirLength) {
     const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE)), bytes = 7 * page;
-    auto *pages = static_cast<char *>(mmap(nullptr, bytes + 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto *pages = static_cast<char *>(
+        mmap(nullptr, bytes + 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     auto *stack = pages + 2 * page; // with a page before the guard that is another mapping
     mprotect(pages, page, PROT_READ);
     mprotect(stack, bytes, PROT_READ | PROT_WRITE);
@@ -107,7 +114,7 @@ TEST_F(Roots, StacksThatNobodyUsesAnyMoreAreKnownByTheirLength) {
     munmap(pages, bytes + 3 * page);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // these bring a malloc, and stacks, of their own
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // their own malloc, stacks
 TEST_F(Roots, GlibcsHeapsAreTold) {
     std::vector<char> small(100);
     Read();
@@ -156,16 +163,19 @@ TEST_F(Roots, OfAThreadsStackWhatIsInUse) {
         while (sem_wait(&waiting.may_go) != 0) continue;
     });
     sem_wait(&waiting.is_there);
-    while (!Sleeping(waiting.thread)) sched_yield(); // the stack of one that runs is a root as a whole
+    while (!Sleeping(waiting.thread))
+        sched_yield(); // the stack of one that runs is a root as a whole
     Read();
-    for (const volatile void *place : {waiting.stack, waiting.variable, waiting.vector}) EXPECT_TRUE(OfAStack(place));
+    for (const volatile void *place : { waiting.stack, waiting.variable, waiting.vector })
+        EXPECT_TRUE(OfAStack(place));
     EXPECT_FALSE(At(reinterpret_cast<char *>(const_cast<uintptr_t *>(waiting.stack)) - 1000000));
     sem_post(&waiting.may_go);
     thread.join();
     Read();
     EXPECT_FALSE(At(waiting.stack)); // glibc keeps it for the next thread
     EXPECT_FALSE(At(waiting.variable));
-    Read(0, {reinterpret_cast<uintptr_t>(waiting.stack)}); // as if it were in use while its thread uses another
+    Read(0, { reinterpret_cast<uintptr_t>(
+                waiting.stack) }); // as if it were in use while its thread uses another
     EXPECT_TRUE(At(waiting.stack));
     EXPECT_TRUE(At(waiting.variable));
     EXPECT_FALSE(At(reinterpret_cast<char *>(const_cast<uintptr_t *>(waiting.stack)) - 1000000));
@@ -173,7 +183,8 @@ TEST_F(Roots, OfAThreadsStackWhatIsInUse) {
 
 TEST_F(Roots, GlibcsListsOfFreeChunksAreNotTold) {
     int fd = rb_heapprof_peek_open();
-    auto first = reinterpret_cast<uintptr_t>(malloc(5000)), behind = reinterpret_cast<uintptr_t>(malloc(5000));
+    auto first = reinterpret_cast<uintptr_t>(malloc(5000)),
+         behind = reinterpret_cast<uintptr_t>(malloc(5000));
     free(reinterpret_cast<void *>(first));
     uintptr_t head = 0;
     rb_heapprof_peek(fd, first + sizeof(head), &head, sizeof(head));
@@ -188,7 +199,8 @@ TEST_F(Roots, GlibcsListsOfFreeChunksAreNotTold) {
 TEST_F(Roots, AFreedBlockInACacheHasTheKey) {
     int fd = rb_heapprof_peek_open();
     uintptr_t key = rb_heapprof_roots_freed_key(fd);
-    auto address = reinterpret_cast<uintptr_t>(malloc(200)); // as a number, which may be asked about later
+    auto address =
+        reinterpret_cast<uintptr_t>(malloc(200)); // as a number, which may be asked about later
     uintptr_t found = key;
     rb_heapprof_peek(fd, address + sizeof(found), &found, sizeof(found));
     EXPECT_NE(0u, key);

@@ -21,7 +21,8 @@ using Parts = std::vector<std::pair<uintptr_t, uintptr_t>>;
 class Touched : public testing::Test {
   protected:
     int fd_ = rb_heapprof_touched_open();
-    char *pages_ = static_cast<char *>(mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    char *pages_ = static_cast<char *>(
+        mmap(nullptr, kPages *kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 
     void SetUp() override {
         ASSERT_NE(MAP_FAILED, static_cast<void *>(pages_));
@@ -56,7 +57,9 @@ TEST_F(Touched, WhatWasWrittenIsFoundAndNothingElse) {
     Write(3, 4);
     Write(500, 1100);
     Write(kPages - 1, kPages);
-    EXPECT_EQ((Parts{{3 * kPage, 4 * kPage}, {500 * kPage, 1100 * kPage}, {(kPages - 1) * kPage, kPages * kPage}}),
+    EXPECT_EQ((Parts { { 3 * kPage, 4 * kPage },
+                       { 500 * kPage, 1100 * kPage },
+                       { (kPages - 1) * kPage, kPages * kPage } }),
               Find(fd_, 0, kPages * kPage));
 }
 

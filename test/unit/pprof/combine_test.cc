@@ -42,9 +42,11 @@ struct Sum {
     {
         std::vector<std::string> names;
         std::vector<const char *> pointers;
-        for (size_t i = 0; i < models.size(); i++) names.push_back(std::string(1, static_cast<char>('a' + i)));
+        for (size_t i = 0; i < models.size(); i++)
+            names.push_back(std::string(1, static_cast<char>('a' + i)));
         for (const std::string &name : names) pointers.push_back(name.c_str());
-        return rb_heapprof_combine(models.data(), signs.data(), pointers.data(), models.size(), error);
+        return rb_heapprof_combine(models.data(), signs.data(), pointers.data(), models.size(),
+                                   error);
     }
 
     Lines
@@ -106,9 +108,10 @@ TEST(Combine, ADifferenceLeavesOutWhatIsTheSame)
     Sum nothing({one.get(), one.get()}, {1, -1});
     EXPECT_EQ(Lines{}, nothing.Sorted());
     Sum difference({other.get(), one.get()}, {1, -1});
-    EXPECT_EQ((Lines{"load:5 main:70 | -300 -7 | class=String", "load:5 main:70 | 7 1 | class=Array",
-                     "load:5 main:70 | 9 2 | class=String", "main:70 | -40 -1 |"}),
-              difference.Sorted());
+    EXPECT_EQ(
+        (Lines { "load:5 main:70 | -300 -7 | class=String", "load:5 main:70 | 7 1 | class=Array",
+                 "load:5 main:70 | 9 2 | class=String", "main:70 | -40 -1 |" }),
+        difference.Sorted());
 }
 
 TEST(Combine, TypesHaveToBeTheSame)
@@ -120,9 +123,12 @@ TEST(Combine, TypesHaveToBeTheSame)
     unit.Type("objects", "count");
     unit.Type("space", "kilobytes");
     Model one(One().All()), with_more(three.All()), with_unit(unit.All());
-    EXPECT_STREQ("a has no sample type time in seconds, which b has", Sum({one.get(), with_more.get()}, {1, 1}).error);
-    EXPECT_STREQ("b has no sample type time in seconds, which a has", Sum({with_more.get(), one.get()}, {1, 1}).error);
-    EXPECT_STREQ("b has no sample type space in bytes, which a has", Sum({one.get(), with_unit.get()}, {1, 1}).error);
+    EXPECT_STREQ("a has no sample type time in seconds, which b has",
+                 Sum({ one.get(), with_more.get() }, { 1, 1 }).error);
+    EXPECT_STREQ("b has no sample type time in seconds, which a has",
+                 Sum({ with_more.get(), one.get() }, { 1, 1 }).error);
+    EXPECT_STREQ("b has no sample type space in bytes, which a has",
+                 Sum({ one.get(), with_unit.get() }, { 1, 1 }).error);
 }
 
 TEST(Combine, VariancesAddUpUnderEitherSign)
@@ -146,12 +152,14 @@ TEST(Combine, SumsStopAtTheEndsOfTheRange)
     Model model(bytes.All());
     EXPECT_EQ((Lines{"0x0 | 9223372036854775807 |", "| -9223372036854775808 |"}),
               Sum({model.get(), model.get()}, {1, 1}).Sorted());
-    EXPECT_EQ((Lines{"0x0 | -9223372036854775807 |", "| 9223372036854775807 |"}), Sum({model.get()}, {-1}).Sorted());
+    EXPECT_EQ((Lines { "0x0 | -9223372036854775807 |", "| 9223372036854775807 |" }),
+              Sum({ model.get() }, { -1 }).Sorted());
 }
 
 TEST(Combine, TimeIsTheEarliestAndDurationTheSum)
 {
-    std::string one = One().All() + Number(9, 500) + Number(10, 7), two = One().All() + Number(9, 300) + Number(10, 8);
+    std::string one = One().All() + Number(9, 500) + Number(10, 7),
+                two = One().All() + Number(9, 300) + Number(10, 8);
     Model first(one), second(two);
     Sum sum({first.get(), second.get()}, {1, 1});
     EXPECT_EQ(300, sum.model->time_ns);
@@ -171,13 +179,16 @@ TEST(Combine, AgreesWithAMapOverRandomProfiles)
             int sign = random() % 2 ? 1 : -1;
             uint64_t shift = random() % 1000 + 1;
             bytes.Type("space", "bytes");
-            for (uint64_t id = 0; id < 5; id++) bytes.Function(id * 7 + shift, "f" + std::to_string(id));
-            for (uint64_t id = 0; id < 5; id++) bytes.Location(id * 3 + shift, {{id * 7 + shift, id}});
+            for (uint64_t id = 0; id < 5; id++)
+                bytes.Function(id * 7 + shift, "f" + std::to_string(id));
+            for (uint64_t id = 0; id < 5; id++)
+                bytes.Location(id * 3 + shift, { { id * 7 + shift, id } });
             for (int sample = 0; sample < 20; sample++) {
                 uint64_t inner = random() % 5, outer = random() % 5;
                 std::string label = "L" + std::to_string(random() % 2);
                 int64_t value = static_cast<int64_t>(random() % 100) - 20;
-                bytes.Sample({inner * 3 + shift, outer * 3 + shift}, {value}, bytes.Label("k", label));
+                bytes.Sample({ inner * 3 + shift, outer * 3 + shift }, { value },
+                             bytes.Label("k", label));
                 std::string i = std::to_string(inner), o = std::to_string(outer);
                 expected["f" + i + ":" + i + " f" + o + ":" + o + " k=" + label] += sign * value;
             }
@@ -191,7 +202,8 @@ TEST(Combine, AgreesWithAMapOverRandomProfiles)
             size_t bar = line.find("| "), second = line.find(" | ", bar + 2);
             found[line.substr(0, bar) + line.substr(second + 3)] = std::stoll(line.substr(bar + 2));
         }
-        for (auto it = expected.begin(); it != expected.end();) it = it->second ? std::next(it) : expected.erase(it);
+        for (auto it = expected.begin(); it != expected.end(); )
+            it = it->second ? std::next(it) : expected.erase(it);
         ASSERT_EQ(expected, found) << round;
     }
 }
@@ -200,11 +212,14 @@ TEST(Save, WhatIsWrittenIsReadAgain)
 {
     ProfileBytes bytes = One();
     bytes.Location(3, {{1, 8}, {2, 9}}, 4);
-    bytes.Sample({3}, {-5, INT64_MIN}, bytes.NumberLabel("size", -40, "bytes") + bytes.NumberLabel("zero", 0, ""));
-    std::string all = bytes.All() + Number(9, 1234) + Number(10, 99) + Number(12, 512) + Number(14, bytes.String("space")) +
-                      Packed(13, {bytes.String("count"), 0}) + Bytes(11, Number(1, 2)) + Number(7, 3) + Number(8, 4) +
-                      Bytes(3, Number(1, 4) + Number(2, 4096) + Number(3, 8192) + Number(4, 1) + Number(5, 1) +
-                                   Number(6, 2) + Number(7, 1) + Number(8, 1) + Number(9, 1) + Number(10, 1));
+    bytes.Sample({ 3 }, { -5, INT64_MIN },
+                 bytes.NumberLabel("size", -40, "bytes") + bytes.NumberLabel("zero", 0, ""));
+    std::string all =
+        bytes.All() + Number(9, 1234) + Number(10, 99) + Number(12, 512) +
+        Number(14, bytes.String("space")) + Packed(13, { bytes.String("count"), 0 }) +
+        Bytes(11, Number(1, 2)) + Number(7, 3) + Number(8, 4) +
+        Bytes(3, Number(1, 4) + Number(2, 4096) + Number(3, 8192) + Number(4, 1) + Number(5, 1) +
+                     Number(6, 2) + Number(7, 1) + Number(8, 1) + Number(9, 1) + Number(10, 1));
     Model model(all), again(Saved(model.get()));
 
     ASSERT_EQ("", again.Error());

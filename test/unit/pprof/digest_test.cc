@@ -1,4 +1,5 @@
-// digest_test.cc - digests of several threads. Under ThreadSanitizer (check-tsan) a secret that is drawn twice is a race.
+// digest_test.cc - digests of several threads. Under ThreadSanitizer (check-tsan) a secret that is
+// drawn twice is a race.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,8 @@ TEST(Digest, AllThreadsHaveOneSecret)
 {
     std::vector<heapprof_digest> digests(8);
     std::vector<std::thread> threads;
-    for (heapprof_digest &digest : digests) threads.emplace_back([&digest] { digest = rb_heapprof_digest_begin(); });
+    for (heapprof_digest &digest : digests)
+        threads.emplace_back([&digest] { digest = rb_heapprof_digest_begin(); });
     for (std::thread &thread : threads) thread.join();
     for (const heapprof_digest &digest : digests) {
         EXPECT_EQ(digests[0].a, digest.a);

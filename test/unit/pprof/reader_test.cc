@@ -25,7 +25,8 @@ Small()
     ProfileBytes bytes;
     bytes.Type("objects", "count");
     bytes.Type("space", "bytes");
-    bytes.Sample({1, 2}, {10, 400}, bytes.Label("class", "String") + bytes.NumberLabel("size", -40, "bytes"));
+    bytes.Sample({ 1, 2 }, { 10, 400 },
+                 bytes.Label("class", "String") + bytes.NumberLabel("size", -40, "bytes"));
     bytes.Sample({2}, {-1, 0});
     bytes.Function(1, "Cart#load");
     bytes.Function(2, "Array#map");
@@ -47,12 +48,13 @@ ErrorOf(const std::string &bytes)
 TEST(Reader, ReadsWhatAFileSays)
 {
     ProfileBytes bytes = Small();
-    std::string all = bytes.All() + Number(9, 1234) + Number(10, 99) + Number(12, 512) +
-                      Number(14, bytes.String("space")) + Packed(13, {bytes.String("count"), 0}) +
-                      Number(13, bytes.String("bytes")) +
-                      Bytes(11, Number(1, bytes.String("space")) + Number(2, bytes.String("bytes"))) +
-                      Bytes(3, Number(1, 7) + Number(2, 4096) + Number(3, 8192) + Number(5, bytes.String("class")) +
-                                   Number(7, 1));
+    std::string all =
+        bytes.All() + Number(9, 1234) + Number(10, 99) + Number(12, 512) +
+        Number(14, bytes.String("space")) + Packed(13, { bytes.String("count"), 0 }) +
+        Number(13, bytes.String("bytes")) +
+        Bytes(11, Number(1, bytes.String("space")) + Number(2, bytes.String("bytes"))) +
+        Bytes(3, Number(1, 7) + Number(2, 4096) + Number(3, 8192) +
+                     Number(5, bytes.String("class")) + Number(7, 1));
     Model model(all);
 
     ASSERT_EQ("", model.Error());
@@ -129,7 +131,8 @@ TEST(Reader, ErrorsSayWhatIsWrong)
     std::string all = bytes.All();
 
     EXPECT_EQ("is empty", ErrorOf(""));
-    EXPECT_EQ("is no profile in pprof's format: no field begins at byte 3", ErrorOf("hello, world, this is text\n"));
+    EXPECT_EQ("is no profile in pprof's format: no field begins at byte 3",
+              ErrorOf("hello, world, this is text\n"));
     EXPECT_EQ("gzip'd data is cut short", ErrorOf(GzipOf(all).substr(0, 40)));
     EXPECT_EQ("sample 3: location 99 is not in the file",
               ErrorOf(all + Bytes(2, Packed(1, {99}) + Packed(2, {1, 2}))));
@@ -145,12 +148,14 @@ TEST(Reader, ErrorsSayWhatIsWrong)
               ErrorOf(all + Bytes(4, Number(1, 9) + Bytes(4, Number(1, 12)))));
     EXPECT_EQ("location 2 is in the file twice", ErrorOf(all + Bytes(4, Number(1, 2))));
     EXPECT_EQ("function 4 of the file has no id", ErrorOf(all + Bytes(5, "")));
-    EXPECT_EQ("mapping 1: field 1 is of wire type 2, not 0", ErrorOf(all + Bytes(3, Bytes(1, "x"))));
+    EXPECT_EQ("mapping 1: field 1 is of wire type 2, not 0",
+              ErrorOf(all + Bytes(3, Bytes(1, "x"))));
     EXPECT_EQ("sample 3 is no message", ErrorOf(all + Bytes(2, "\xff")));
     EXPECT_EQ("comment 1: there is no string 12, only 12", ErrorOf(all + Number(13, 12)));
     EXPECT_EQ("string 0 is not the empty one", ErrorOf(Bytes(6, "x")));
     EXPECT_EQ("is no profile: it has no sample types", ErrorOf(Bytes(6, "")));
-    EXPECT_EQ("is cut short, or no profile: ends within a field, at byte " + std::to_string(all.size() + 2),
+    EXPECT_EQ("is cut short, or no profile: ends within a field, at byte " +
+                  std::to_string(all.size() + 2),
               ErrorOf(all + Varint(2 << 3 | 2) + Varint(100) + "x").substr(0, 300));
 }
 
@@ -264,12 +269,15 @@ TEST(Reader, AClaimedLengthCostsNothing)
 TEST(Reader, AModelIsNoLargerThanTwiceAProfileAsProgramsWriteThem)
 {
     ProfileBytes bytes;
-    for (const char *type : {"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"}) bytes.Type(type, "bytes");
-    for (uint64_t id = 1; id <= 2000; id++) bytes.Function(id, "Some::Class#method_" + std::to_string(id));
+    for (const char *type : { "alloc_objects", "alloc_space", "inuse_objects", "inuse_space" })
+        bytes.Type(type, "bytes");
+    for (uint64_t id = 1; id <= 2000; id++)
+        bytes.Function(id, "Some::Class#method_" + std::to_string(id));
     for (uint64_t id = 1; id <= 10000; id++) bytes.Location(id, {{id % 2000 + 1, id % 300}}, 1);
     for (uint64_t i = 0; i < 100000; i++) {
         std::vector<uint64_t> stack;
-        for (uint64_t depth = 0; depth < 30; depth++) stack.push_back((i * 31 + depth * 17) % 10000 + 1);
+        for (uint64_t depth = 0; depth < 30; depth++)
+            stack.push_back((i * 31 + depth * 17) % 10000 + 1);
         bytes.Sample(stack, {1, 524288, 0, 0}, bytes.Label("class", "String"));
     }
     std::string all = bytes.All();
@@ -297,7 +305,8 @@ TEST(Reader, OurOwnProfilesAreRead)
     ASSERT_EQ(1u, model->sample_count);
     EXPECT_EQ(0u, model.Lines()[0].find("Cart#load:14 main:3 |")) << model.Lines()[0];
     EXPECT_STREQ("524288 bytes", rb_heapprof_model_comment(model.get(), "interval: "));
-    EXPECT_EQ(rb_heapprof_model_type(model.get(), "inuse_space"), rb_heapprof_model_default_type(model.get()));
+    EXPECT_EQ(rb_heapprof_model_type(model.get(), "inuse_space"),
+              rb_heapprof_model_default_type(model.get()));
 }
 
 } // namespace

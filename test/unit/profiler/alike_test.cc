@@ -40,7 +40,8 @@ struct Key {
 };
 
 struct Values {
-    double alloc_objects = 0, alloc_bytes = 0, inuse_objects = 0, inuse_bytes = 0, variance = 0, memsize = 0;
+    double alloc_objects = 0, alloc_bytes = 0, inuse_objects = 0, inuse_bytes = 0, variance = 0,
+           memsize = 0;
 };
 
 std::string
@@ -58,7 +59,8 @@ FramesOf(const heapprof_snapshot *snapshot, uint32_t stack)
     std::string text;
     rb_heapprof_snapshot_frames(snapshot, stack, frames.data(), frames.size());
     for (const heapprof_frame &frame : frames) {
-        text += Text(snapshot, frame.name) + " " + Text(snapshot, frame.path) + ":" + std::to_string(frame.line) + "\n";
+        text += Text(snapshot, frame.name) + " " + Text(snapshot, frame.path) + ":" +
+                std::to_string(frame.line) + "\n";
     }
     return text;
 }
@@ -69,9 +71,10 @@ Rows(const heapprof_snapshot *snapshot)
     std::map<Key, Values> rows;
     for (size_t i = 0; i < snapshot->row_count; i++) {
         const heapprof_row &row = snapshot->rows[i];
-        Values &values = rows[{FramesOf(snapshot, row.stack), Text(snapshot, row.subject), Text(snapshot, row.library),
-                               Text(snapshot, row.owner), FramesOf(snapshot, row.owner_stack), row.kind, row.gc_age,
-                               row.native_leak}];
+        Values &values =
+            rows[{ FramesOf(snapshot, row.stack), Text(snapshot, row.subject),
+                   Text(snapshot, row.library), Text(snapshot, row.owner),
+                   FramesOf(snapshot, row.owner_stack), row.kind, row.gc_age, row.native_leak }];
         values.alloc_objects += row.alloc_objects;
         values.alloc_bytes += row.alloc_slot_bytes + row.alloc_malloc_bytes;
         values.inuse_objects += row.inuse_objects;
@@ -104,7 +107,8 @@ TEST(Alike, LineOfItsOwnOfACFunctionIsNotSeen)
     SnapshotBuilder builder;
     for (uint32_t line : {1, 2}) {
         uint32_t outermost = builder.Stack({{builder.CFunction("call"), line}});
-        uint32_t within = builder.Stack({{builder.Function("<main>"), 9}, {builder.CFunction("new"), line}});
+        uint32_t within = builder.Stack(
+            { { builder.Function("<main>"), 9 }, { builder.CFunction("new"), line } });
         builder.Live(outermost, builder.Class("A"), 2, 40);
         builder.Live(within, builder.Class("A"), 2, 40);
     }
@@ -117,7 +121,8 @@ TEST(Alike, CodeThatWasEvaluatedTwiceIsOneRow)
 {
     SnapshotBuilder builder;
     for (int i = 0; i < 3; i++) {
-        uint32_t stack = builder.Stack({{builder.Function("<main>"), 9}, {builder.Function("f"), 4}});
+        uint32_t stack =
+            builder.Stack({ { builder.Function("<main>"), 9 }, { builder.Function("f"), 4 } });
         builder.Live(stack, builder.Class("A"), 2, 40);
         builder.Dead(stack, builder.Class("A"), 1, 40);
     }
@@ -144,7 +149,8 @@ TEST(Alike, ClassesWithoutANameAreOne)
 {
     SnapshotBuilder builder;
     uint32_t stack = builder.Stack({{builder.Function("f"), 4}});
-    for (uint32_t id : {builder.UnnamedClass(), builder.UnnamedClass(), builder.Class("(anonymous)")}) {
+    for (uint32_t id :
+         { builder.UnnamedClass(), builder.UnnamedClass(), builder.Class("(anonymous)") }) {
         builder.Live(stack, id, 1, 40);
     }
     builder.Live(stack, 0, 1, 40);
@@ -160,8 +166,10 @@ TEST(Alike, BlocksOfOwnersThatLookAlikeAreOneRow)
 {
     SnapshotBuilder builder;
     for (int i = 0; i < 2; i++) {
-        uint32_t stack = builder.Stack({{builder.Function("f"), 4}}), owner = builder.Class("Owner");
-        uint32_t object = builder.Live(builder.Stack({{builder.Function("made"), 1}}), owner, 1, 40);
+        uint32_t stack = builder.Stack({ { builder.Function("f"), 4 } }),
+                 owner = builder.Class("Owner");
+        uint32_t object =
+            builder.Live(builder.Stack({ { builder.Function("made"), 1 } }), owner, 1, 40);
         builder.Own(builder.Block(stack, builder.Caller("g", "libg.so"), 1, 100), owner, object);
         builder.Own(builder.Block(stack, builder.Caller("g", "libg.so"), 1, 100), owner);
         builder.Own(builder.Block(stack, builder.Caller("g", "libh.so"), 1, 100), owner, object);
@@ -197,15 +205,18 @@ TEST(Alike, RandomTwinsAreOneRowAndNothingIsLost)
         for (int i = 0; i < 12; i++) {
             std::string name(1, static_cast<char>('a' + i / 2 % 4));
             bool in_c = choices.OneIn(3);
-            functions.push_back(in_c ? builder.CFunction(name) : builder.Function(name, choices.OneIn(2) ? "/x" : "/y"));
-            classes.push_back(i == 0 ? 0 : builder.Class(std::string(1, static_cast<char>('A' + i / 2))));
+            functions.push_back(in_c ? builder.CFunction(name)
+                                     : builder.Function(name, choices.OneIn(2) ? "/x" : "/y"));
+            classes.push_back(
+                i == 0 ? 0 : builder.Class(std::string(1, static_cast<char>('A' + i / 2))));
             callers.push_back(i == 0 ? 0 : builder.Caller("call", i % 3 ? "libx" : ""));
         }
         double alloc_objects = 0, alloc_bytes = 0, inuse_bytes = 0, samples = 0;
         for (int i = 0; i < 2000; i++) {
             Frames frames;
             for (uint64_t depth = choices.Below(5); depth > 0; depth--) {
-                frames.push_back({functions[choices.Below(12)], static_cast<uint32_t>(choices.Below(2))});
+                frames.push_back(
+                    { functions[choices.Below(12)], static_cast<uint32_t>(choices.Below(2)) });
             }
             uint32_t stack = builder.Stack(frames), age = 1u << choices.Below(4);
             double weight = static_cast<double>(1 + choices.Below(9)); // rows have whole numbers
@@ -216,11 +227,14 @@ TEST(Alike, RandomTwinsAreOneRowAndNothingIsLost)
                 alloc_bytes += weight * 40;
                 break;
               case 1: {
-                uintptr_t block = builder.Block(stack, callers[choices.Below(12)], weight, 100, age);
-                if (choices.OneIn(2)) builder.Own(block, classes[1 + choices.Below(11)], entries.empty() ? 0 : entries.back());
-                alloc_bytes += weight * 100;
-                inuse_bytes += weight * 100;
-                break;
+                  uintptr_t block =
+                      builder.Block(stack, callers[choices.Below(12)], weight, 100, age);
+                  if (choices.OneIn(2))
+                      builder.Own(block, classes[1 + choices.Below(11)],
+                                  entries.empty() ? 0 : entries.back());
+                  alloc_bytes += weight * 100;
+                  inuse_bytes += weight * 100;
+                  break;
               }
               default:
                 entries.push_back(builder.Live(stack, classes[choices.Below(12)], weight, 80, age));

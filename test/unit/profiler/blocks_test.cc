@@ -365,7 +365,8 @@ TEST_F(BlocksTest, MatchesTheModelOverRandomOperations)
           case 2:
             if (known != model_.end()) {
                 const Piece &last = known->second.back();
-                Add(address, last.begin + last.held + choose.Below(100), 1 + choose.Below(5000), site);
+                Add(address, last.begin + last.held + choose.Below(100), 1 + choose.Below(5000),
+                    site);
             }
             else {
                 Add(address, 1 + choose.Below(100), 1 + choose.Below(5000), site);
@@ -409,7 +410,8 @@ TEST_F(BlocksTest, PackedTableGivesBackWhatFreedBlocksHaveLeft)
     EXPECT_LT(mem_.used_bytes, used_bytes * 2 / 3);
     ExpectModel();
     for (uintptr_t n = 100; n <= 5000; n += 100) {
-        EXPECT_EQ(n, blocks_.owners[rb_heapprof_address_table_find(&blocks_.addresses, n * 16)].object);
+        EXPECT_EQ(
+            n, blocks_.owners[rb_heapprof_address_table_find(&blocks_.addresses, n * 16)].object);
     }
     TakeRetired();
     for (uintptr_t n = 1; n <= 1000; n++) Add(n * 16, 0, 32, 1);
@@ -443,7 +445,8 @@ TEST_F(BlocksTest, RefusedAddChangesNothing)
     int refusals = 0;
     for (uintptr_t n = 1; n <= 3000; n++) {
         refusals += AddPageByPage(
-            &mem_, [&] { return Add(n * 16, 0, 32, 1); }, [&] { rb_heapprof_blocks_check(&blocks_); });
+            &mem_, [&] { return Add(n * 16, 0, 32, 1); },
+            [&] { rb_heapprof_blocks_check(&blocks_); });
     }
     EXPECT_GT(refusals, 3);
     ExpectModel();
@@ -478,7 +481,8 @@ TEST_F(BlocksDeathTest, CheckSeesAPieceThatIsLost)
 
 TEST_F(BlocksTest, FullFilterByteStays)
 {
-    for (uintptr_t n = 0; n < 300; n++) Add(0x100000 + n * 16 * HEAPPROF_BLOCK_FILTER_SIZE, 0, 8, 1);
+    for (uintptr_t n = 0; n < 300; n++)
+        Add(0x100000 + n * 16 * HEAPPROF_BLOCK_FILTER_SIZE, 0, 8, 1);
     EXPECT_EQ(255, filter_[rb_heapprof_block_filter_index(0x100000)]);
     while (!model_.empty()) Remove(model_.begin()->first);
     EXPECT_EQ(255, filter_[rb_heapprof_block_filter_index(0x100000)]);

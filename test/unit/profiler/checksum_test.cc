@@ -1,4 +1,5 @@
-// checksum_test.cc - whatever changes in the tables changes a sum: that of blocks, or that of the others.
+// checksum_test.cc - whatever changes in the tables changes a sum: that of blocks, or that of the
+// others.
 
 #include <gtest/gtest.h>
 

@@ -46,7 +46,9 @@ class CopiesTest : public testing::Test {
         live_head_ = class_head_ = 0;
         facts_.gc_count = 100;
         facts_.owners = true;
-        asks_.memsize = [](uintptr_t address, void *) { return static_cast<size_t>(address % 1000); };
+        asks_.memsize = [](uintptr_t address, void *) {
+            return static_cast<size_t>(address % 1000);
+        };
         rb_heapprof_sampler_init(&sampler_, 1, 5);
         thinning_.sampler = &sampler_;
         thinning_.page_head = [](uintptr_t) { return &live_head_; };
@@ -81,7 +83,8 @@ class CopiesTest : public testing::Test {
     void
     NewClass()
     {
-        classes_.push_back(rb_heapprof_identities_add(&tables_.identities, &class_head_, address_ += 40));
+        classes_.push_back(
+            rb_heapprof_identities_add(&tables_.identities, &class_head_, address_ += 40));
         if (choose_.Below(2)) Name(classes_.back());
     }
 
@@ -135,8 +138,8 @@ class CopiesTest : public testing::Test {
     NewObject()
     {
         float weight = static_cast<float>(1 + choose_.Below(5));
-        heapprof_sample sample = {Site(Any(classes_), weight, 40), static_cast<uint32_t>(choose_.Below(100)),
-                                  weight, 40, 40};
+        heapprof_sample sample = { Site(Any(classes_), weight, 40),
+                                   static_cast<uint32_t>(choose_.Below(100)), weight, 40, 40 };
         rb_heapprof_live_table_add(&tables_.live, &live_head_, address_ += 40, &sample);
         objects_.push_back(address_);
     }
@@ -158,7 +161,8 @@ class CopiesTest : public testing::Test {
         if (objects_.empty()) return;
         uint32_t entry = rb_heapprof_address_table_find(&tables_.live.addresses, Take(&objects_));
         if (!entry) return;
-        rb_heapprof_address_table_move(&tables_.live.addresses, entry, &live_head_, &live_head_, address_ += 40);
+        rb_heapprof_address_table_move(&tables_.live.addresses, entry, &live_head_, &live_head_,
+                                       address_ += 40);
         rb_heapprof_live_table_sample(&tables_.live, entry)->slot_bytes = 80;
         objects_.push_back(address_);
     }
@@ -204,9 +208,11 @@ class CopiesTest : public testing::Test {
             rb_heapprof_blocks_cut(&tables_.blocks, address, end / 2 + 1);
             break;
           case 2:
-            rb_heapprof_blocks_put(&tables_.blocks, rb_heapprof_blocks_lift(&tables_.blocks, address), address_ += 48);
-            address = address_;
-            break;
+              rb_heapprof_blocks_put(&tables_.blocks,
+                                     rb_heapprof_blocks_lift(&tables_.blocks, address),
+                                     address_ += 48);
+              address = address_;
+              break;
           default:
             Grow(address, end);
         }
@@ -228,7 +234,8 @@ class CopiesTest : public testing::Test {
     {
         constexpr unsigned kSamples = HEAPPROF_FULL_OBJECTS | HEAPPROF_FULL_BLOCKS;
         if (!rb_heapprof_thinning_left_p(&thinning_, kSamples)) {
-            thinning_.interval_bytes = thinning_.malloc_interval_bytes = 2 * thinning_.interval_bytes % 1000 + 40;
+            thinning_.interval_bytes = thinning_.malloc_interval_bytes =
+                2 * thinning_.interval_bytes % 1000 + 40;
             rb_heapprof_thinning_begin(&thinning_, &tables_);
         }
         rb_heapprof_thinning_step(&tables_, &thinning_, kSamples, 3);
@@ -273,10 +280,12 @@ class CopiesTest : public testing::Test {
         std::vector<std::string> lines = {std::to_string(snapshot->facts.live_samples)};
         for (size_t i = 0; i < snapshot->row_count; i++) {
             const heapprof_row &row = snapshot->rows[i];
-            std::string line = std::to_string(row.kind) + frames(row.stack) + " " + text(row.subject) + " of " +
-                               text(row.owner) + frames(row.owner_stack) + " age " + std::to_string(row.gc_age);
-            for (double value : {row.alloc_objects, row.alloc_slot_bytes, row.alloc_malloc_bytes, row.inuse_objects,
-                                 row.inuse_slot_bytes, row.inuse_malloc_bytes, row.memsize_bytes}) {
+            std::string line = std::to_string(row.kind) + frames(row.stack) + " " +
+                               text(row.subject) + " of " + text(row.owner) +
+                               frames(row.owner_stack) + " age " + std::to_string(row.gc_age);
+            for (double value : { row.alloc_objects, row.alloc_slot_bytes, row.alloc_malloc_bytes,
+                                  row.inuse_objects, row.inuse_slot_bytes, row.inuse_malloc_bytes,
+                                  row.memsize_bytes }) {
                 line += " " + std::to_string(value);
             }
             lines.push_back(line);
@@ -359,7 +368,8 @@ TEST_F(CopiesTest, WhatHasDiedMeanwhileHasTheSizeOfItsSlot)
     for (bool dies : {false, true}) {
         heapprof_copies *copies = Begin();
         double memsize = 0, expected = 0;
-        for (uintptr_t object : objects_) expected += dies ? 40 : static_cast<double>(object % 1000);
+        for (uintptr_t object : objects_)
+            expected += dies ? 40 : static_cast<double>(object % 1000);
         while (dies && !objects_.empty()) FreeObject();
         CopyAll(copies);
         Snapshot snapshot(rb_heapprof_copies_add_up(copies), rb_heapprof_snapshot_free);
@@ -378,7 +388,8 @@ TEST_F(CopiesTest, WhatWaitsForItsSiteIsInNone)
     rb_heapprof_blocks_add(&tables_.blocks, 0x5000, &piece);
     EXPECT_EQ(expected, AtOnce());
     rb_heapprof_blocks_remove(&tables_.blocks, 0x5000);
-    tables_.blocks.pieces[tables_.blocks.retired_head].site = Site(Any(callers_) | HEAPPROF_SITE_OF_BLOCKS, 1, 64);
+    tables_.blocks.pieces[tables_.blocks.retired_head].site =
+        Site(Any(callers_) | HEAPPROF_SITE_OF_BLOCKS, 1, 64);
 }
 
 // Another object may have come to be where the owner was.
@@ -388,19 +399,26 @@ TEST_F(CopiesTest, AnOwnersAddressIsGoodUntilItsObjectHasDiedOrMoved)
     NewStack();
     uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stacks_.back(), classes_[0]);
     for (uint32_t wrapped : {0u, UINT32_MAX - 50}) {
-        for (auto &[birth, moves, good] : std::vector<std::tuple<uint32_t, uint32_t, bool>>{
-                 {50, 7, true}, {49, 7, true}, {0, 7, true}, {51, 7, false}, {90, 7, false}, {50, 8, false}}) {
+        for (auto &[birth, moves, good] :
+             std::vector<std::tuple<uint32_t, uint32_t, bool>> { { 50, 7, true },
+                                                                 { 49, 7, true },
+                                                                 { 0, 7, true },
+                                                                 { 51, 7, false },
+                                                                 { 90, 7, false },
+                                                                 { 50, 8, false } }) {
             heapprof_sample sample = {site, wrapped + birth, 1, 40, 40};
             rb_heapprof_sites_count_alloc(&tables_.sites, site, 1, 40);
             rb_heapprof_live_table_add(&tables_.live, &live_head_, address_ += 40, &sample);
             objects_.push_back(address_);
             NewBlock();
-            heapprof_owner owner = {objects_[0], classes_[0], rb_heapprof_owner_seen(wrapped + 50, 7)};
+            heapprof_owner owner = { objects_[0], classes_[0],
+                                     rb_heapprof_owner_seen(wrapped + 50, 7) };
             rb_heapprof_blocks_own(&tables_.blocks, blocks_.back(), &owner);
             facts_.moves = moves;
             Snapshot snapshot(TakeSnapshot(&tables_, &facts_, nullptr), rb_heapprof_snapshot_free);
             bool told = false;
-            for (size_t i = 0; i < snapshot->row_count; i++) told |= snapshot->rows[i].owner_stack != 0;
+            for (size_t i = 0; i < snapshot->row_count; i++)
+                told |= snapshot->rows[i].owner_stack != 0;
             EXPECT_EQ(good, told) << wrapped << " " << birth << " " << moves;
             rb_heapprof_blocks_forget_owners(&tables_.blocks);
             FreeObject();
@@ -446,7 +464,8 @@ TEST_F(CopiesTest, AStepIsOfOneTable)
 {
     heapprof_copies *copies = Begin();
     size_t entries = 0;
-    for (const heapprof_still &still : copies->stills) entries += (still.end + HEAPPROF_STILL_STEP - 1) / HEAPPROF_STILL_STEP;
+    for (const heapprof_still &still : copies->stills)
+        entries += (still.end + HEAPPROF_STILL_STEP - 1) / HEAPPROF_STILL_STEP;
     size_t steps = 0;
     while (rb_heapprof_copies_step(copies, true)) steps++;
     EXPECT_EQ(entries, steps);

@@ -139,7 +139,8 @@ class DeadCodeTest : public testing::Test {
     {
         uintptr_t klass = address_ += 40;
         uint32_t id = Identify(klass);
-        rb_heapprof_identities_change(&tables_.identities, id)->name = name.empty() ? HEAPPROF_UNNAMED : String(name);
+        rb_heapprof_identities_change(&tables_.identities, id)->name =
+            name.empty() ? HEAPPROF_UNNAMED : String(name);
         classes_[id] = klass;
         return id;
     }
@@ -163,7 +164,8 @@ class DeadCodeTest : public testing::Test {
     {
         uint32_t stack = 0;
         for (const Frame &frame : frames) {
-            stack = rb_heapprof_stacks_push(&tables_.stacks, stack, Function(frame.first), frame.second);
+            stack = rb_heapprof_stacks_push(&tables_.stacks, stack, Function(frame.first),
+                                            frame.second);
         }
         return stack;
     }
@@ -187,7 +189,8 @@ class DeadCodeTest : public testing::Test {
     Live(uint32_t stack, uint32_t class_id, double weight, uint16_t bytes)
     {
         uintptr_t object = address_ += 40;
-        heapprof_sample sample = {Count(stack, class_id, weight, bytes), 0, static_cast<float>(weight), bytes, bytes};
+        heapprof_sample sample = { Count(stack, class_id, weight, bytes), 0,
+                                   static_cast<float>(weight), bytes, bytes };
         rb_heapprof_live_table_add(&tables_.live, &live_page_, object, &sample);
         return object;
     }
@@ -196,7 +199,8 @@ class DeadCodeTest : public testing::Test {
     Free(uintptr_t object)
     {
         uint32_t entry = rb_heapprof_address_table_find(&tables_.live.addresses, object);
-        rb_heapprof_sites_count_free(&tables_.sites, rb_heapprof_live_table_sample(&tables_.live, entry)->site);
+        rb_heapprof_sites_count_free(&tables_.sites,
+                                     rb_heapprof_live_table_sample(&tables_.live, entry)->site);
         rb_heapprof_address_table_remove(&tables_.live.addresses, &live_page_, entry);
     }
 
@@ -251,7 +255,8 @@ class DeadCodeTest : public testing::Test {
     {
         const heapprof_function &function = tables_.functions.all[number];
         if (Text(function.name) == "[dead code]" || DeadClass(function.owner)) return true;
-        return !(function.origin & HEAPPROF_ORIGIN_C) && tables_.identities.all[function.origin].dead;
+        return !(function.origin & HEAPPROF_ORIGIN_C) &&
+               tables_.identities.all[function.origin].dead;
     }
 
     std::string
@@ -270,8 +275,9 @@ class DeadCodeTest : public testing::Test {
             const heapprof_stack_node &node = tables_.stacks.nodes[stack];
             const heapprof_function &function = tables_.functions.all[node.function];
             if (living && DeadFunction(node.function)) continue;
-            text += Text(function.name) + (function.cfunc ? "()" : "") + " " + Text(function.path) + ":" +
-                    std::to_string(function.first_line) + ":" + std::to_string(node.line) + "\n";
+            text += Text(function.name) + (function.cfunc ? "()" : "") + " " + Text(function.path) +
+                    ":" + std::to_string(function.first_line) + ":" + std::to_string(node.line) +
+                    "\n";
         }
         return text;
     }
@@ -282,7 +288,8 @@ class DeadCodeTest : public testing::Test {
         const heapprof_site &site = tables_.sites.all[number];
         uint32_t id = rb_heapprof_site_identity(&site);
         std::string subject = living && DeadClass(id) ? "dead" : ClassText(id);
-        return (rb_heapprof_site_of_blocks_p(&site) ? "blocks " : "objects ") + subject + "\n" + StackText(site.stack, living);
+        return (rb_heapprof_site_of_blocks_p(&site) ? "blocks " : "objects ") + subject + "\n" +
+               StackText(site.stack, living);
     }
 
     Sums
@@ -353,8 +360,9 @@ TEST_F(DeadCodeTest, WhatHasBeenEvaluatedAgainAndAgainIsOne)
 TEST_F(DeadCodeTest, WhatLooksDifferentStaysApart)
 {
     uint32_t main = Code("<main>", "/main.rb"), string = Class("String"), array = Class("Array");
-    std::vector<uint32_t> functions = {Code("f", "/a.rb", 1), Code("f", "/a.rb", 2), Code("f", "/b.rb", 1),
-                                       Code("g", "/a.rb", 1), CMethod("f")};
+    std::vector<uint32_t> functions = { Code("f", "/a.rb", 1), Code("f", "/a.rb", 2),
+                                        Code("f", "/b.rb", 1), Code("g", "/a.rb", 1),
+                                        CMethod("f") };
     for (uint32_t function : functions) {
         for (uint32_t line : {1, 2}) {
             Dead(Stack({{main, line}, {function, 5}}), string, 1, 40);
@@ -496,9 +504,12 @@ TEST_F(DeadNamesTest, ThereAreSoManyAndNoMore)
     Sums living = AllSums(true);
     Merge();
     EXPECT_EQ(living, AllSums(true));
-    EXPECT_EQ((Sums{{"objects String\n[dead code] :0:0\n<main> /main.rb:1:3\n", {266, 266 * 40.0, 0}},
-                    {"objects String\n<main> /main.rb:1:4\n[dead code] :0:0\n<main> /main.rb:1:3\n", {266, 266 * 40.0, 0}}}),
-              AllSums());
+    EXPECT_EQ(
+        (Sums {
+            { "objects String\n[dead code] :0:0\n<main> /main.rb:1:3\n", { 266, 266 * 40.0, 0 } },
+            { "objects String\n<main> /main.rb:1:4\n[dead code] :0:0\n<main> /main.rb:1:3\n",
+              { 266, 266 * 40.0, 0 } } }),
+        AllSums());
     EXPECT_EQ(2u * (HEAPPROF_DEAD_NAMES + 10), tables_.nameless_sites);
     EXPECT_EQ(2u, tables_.functions.numbers.count);
 }
@@ -517,7 +528,8 @@ TEST_F(DeadNamesTest, WhatHasAllocatedMuchKeepsItsName)
 TEST_F(DeadNamesTest, NamesGoByAllThatHasBeenAllocatedUnderThem)
 {
     uint32_t often = Code("<main>", "often.erb");
-    for (uint32_t line = 1; line <= 100; line++) Dead(Stack({{main_, 3}, {often, line}}), string_, 1, 400);
+    for (uint32_t line = 1; line <= 100; line++)
+        Dead(Stack({ { main_, 3 }, { often, line } }), string_, 1, 400);
     CodeDies(often);
     for (int i = 0; i < 1000; i++) {
         uint32_t code = Code("<main>", "t" + std::to_string(i) + ".erb");
@@ -574,7 +586,9 @@ TEST_F(DeadNamesTest, DeadCodeWithinDeadCodeIsOneFrame)
         for (uint32_t code : codes) CodeDies(code);
     }
     Merge();
-    EXPECT_EQ((Sums{{"objects String\n[dead code] :0:0\n<main> /main.rb:1:3\n", {1000, 40000, 0}}}), AllSums());
+    EXPECT_EQ((Sums { { "objects String\n[dead code] :0:0\n<main> /main.rb:1:3\n",
+                        { 1000, 40000, 0 } } }),
+              AllSums());
 }
 
 TEST_F(DeadNamesTest, TheTablesOfAProcessThatRendersForAMonthAreThoseOfItsLivingCode)
@@ -657,7 +671,9 @@ class RandomDeadCodeTest : public DeadCodeTest {
     std::string
     Name()
     {
-        return unique_ && choices_.OneIn(2) ? "n" + std::to_string(names_++) : std::string(1, static_cast<char>('a' + choices_.Below(3)));
+        return unique_ && choices_.OneIn(2)
+                   ? "n" + std::to_string(names_++)
+                   : std::string(1, static_cast<char>('a' + choices_.Below(3)));
     }
 
     uint32_t
@@ -692,20 +708,30 @@ class RandomDeadCodeTest : public DeadCodeTest {
     void
     Step()
     {
-        double weight = static_cast<double>(1 + choices_.Below(5)); // sums of whole numbers are exact
+        double weight =
+            static_cast<double>(1 + choices_.Below(5)); // sums of whole numbers are exact
         auto size = static_cast<uint16_t>(40 << choices_.Below(4));
         switch (choices_.Below(10)) {
-          case 0: choices_.OneIn(4) ? CMethod(Name()) : Code(Name(), unique_ ? Name() : "p", 1 + choices_.OneIn(2)); break;
-          case 1: Class(choices_.OneIn(4) ? "" : Name()); break;
-          case 2: if (code_.size() > 3) CodeDies(AnyOf(code_)); break;
-          case 3: if (classes_.size() > 3) ClassDies(AnyOf(classes_)); break;
-          case 4: case 5: Dead(AnyStack(), AnyOf(classes_), weight, size); break;
-          case 6: objects_.push_back(Live(AnyStack(), AnyOf(classes_), weight, size)); break;
-          case 7: {
-            blocks_.push_back(Block(AnyStack(), weight, size));
-            heapprof_owner owner = {0x10, AnyOf(classes_), 0};
-            if (choices_.OneIn(2)) rb_heapprof_blocks_own(&tables_.blocks, blocks_.back(), &owner);
-            break;
+            case 0:
+                choices_.OneIn(4) ? CMethod(Name())
+                                  : Code(Name(), unique_ ? Name() : "p", 1 + choices_.OneIn(2));
+                break;
+            case 1: Class(choices_.OneIn(4) ? "" : Name()); break;
+            case 2:
+                if (code_.size() > 3) CodeDies(AnyOf(code_));
+                break;
+            case 3:
+                if (classes_.size() > 3) ClassDies(AnyOf(classes_));
+                break;
+            case 4:
+            case 5: Dead(AnyStack(), AnyOf(classes_), weight, size); break;
+            case 6: objects_.push_back(Live(AnyStack(), AnyOf(classes_), weight, size)); break;
+            case 7: {
+                blocks_.push_back(Block(AnyStack(), weight, size));
+                heapprof_owner owner = { 0x10, AnyOf(classes_), 0 };
+                if (choices_.OneIn(2))
+                    rb_heapprof_blocks_own(&tables_.blocks, blocks_.back(), &owner);
+                break;
           }
           case 8: FreeAny(); break;
           default: if (choices_.OneIn(4)) Settle();
@@ -716,7 +742,8 @@ class RandomDeadCodeTest : public DeadCodeTest {
     Owners()
     {
         std::vector<std::string> owners;
-        for (uint32_t number = 0; (number = rb_heapprof_blocks_next(&tables_.blocks, number)) != 0;) {
+        for (uint32_t number = 0;
+             (number = rb_heapprof_blocks_next(&tables_.blocks, number)) != 0; ) {
             owners.push_back(ClassText(tables_.blocks.owners[number].class_id));
         }
         return owners;
@@ -767,7 +794,8 @@ TEST_F(RandomDeadCodeTest, MergedAgainTheyStay)
     Run();
     Merge();
     Sums sums = AllSums();
-    size_t sites = Sites(), nodes = tables_.stacks.numbers.count, functions = tables_.functions.numbers.count;
+    size_t sites = Sites(), nodes = tables_.stacks.numbers.count,
+           functions = tables_.functions.numbers.count;
     Merge();
     EXPECT_EQ(sums, AllSums());
     EXPECT_EQ(std::make_tuple(sites, nodes, functions),

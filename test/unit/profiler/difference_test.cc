@@ -42,7 +42,8 @@ Rows(const heapprof_snapshot *snapshot)
     std::map<Key, Values> rows;
     for (size_t i = 0; i < snapshot->row_count; i++) {
         const heapprof_row &row = snapshot->rows[i];
-        std::string name = (row.kind == HEAPPROF_ROW_BLOCKS ? "by " : "") + Text(snapshot, row.subject);
+        std::string name =
+            (row.kind == HEAPPROF_ROW_BLOCKS ? "by " : "") + Text(snapshot, row.subject);
         auto &values = rows[{Frames(snapshot, row.stack), name, Text(snapshot, row.owner)}];
         std::get<0>(values) += row.alloc_objects;
         std::get<1>(values) += row.alloc_slot_bytes + row.alloc_malloc_bytes;
@@ -70,7 +71,8 @@ Fill(SnapshotBuilder &builder, unsigned seed, int samples)
         std::string name(1, 'A' + random() % 4);
         uint32_t age = 1u << random() % 4;
         if (random() % 3 == 0) {
-            uintptr_t block = builder.Block(stack, builder.Caller(name), 1 + random() % 8, 100, age);
+            uintptr_t block =
+                builder.Block(stack, builder.Caller(name), 1 + random() % 8, 100, age);
             if (random() % 2) builder.Own(block, builder.Class("Owner" + name));
         }
         else if (random() % 3 == 0) {
@@ -115,7 +117,8 @@ TEST(Difference, HasTheOriginOfTheLaterOne)
     later->origin = rb_heapprof_strings_intern(&later->strings, "pid: 2", 6);
     earlier->origin = rb_heapprof_strings_intern(&earlier->strings, "pid: 1", 6);
     Snapshot difference = Difference(later, earlier);
-    EXPECT_STREQ("pid: 2", rb_heapprof_strings_get(&difference->strings, difference->origin, nullptr));
+    EXPECT_STREQ("pid: 2",
+                 rb_heapprof_strings_get(&difference->strings, difference->origin, nullptr));
 }
 
 TEST(Difference, OfASnapshotWithItselfIsEmpty)
@@ -134,7 +137,8 @@ TEST(Difference, EmptySnapshots)
     Snapshot none = empty.Take(), some = builder.Take();
     EXPECT_EQ(0u, Difference(none, none)->row_count);
     EXPECT_EQ(Rows(some.get()), Rows(Difference(some, none).get()));
-    for (auto &[key, values] : Rows(Difference(none, some).get())) EXPECT_LT(std::get<0>(values) + std::get<1>(values), 0);
+    for (auto &[key, values] : Rows(Difference(none, some).get()))
+        EXPECT_LT(std::get<0>(values) + std::get<1>(values), 0);
 }
 
 TEST(Difference, ObjectsThatOnlyAgedHaveNotChanged)
@@ -212,7 +216,8 @@ TEST(Difference, VariancesAddUp)
 // As old as the GCs between, and older: with the same weight in both.
 TEST(Difference, WhatBothHaveOfOneRunIsNoPartOfTheVariance)
 {
-    auto variance = [](int64_t start_ns, uint64_t doublings, double kept, double gone, double more) {
+    auto variance = [](int64_t start_ns, uint64_t doublings, double kept, double gone,
+                       double more) {
         SnapshotBuilder later, earlier;
         later.facts.gc_count = earlier.facts.gc_count + 4;
         later.facts.start_ns = start_ns;
@@ -269,7 +274,8 @@ TEST(Equality, SameRowsInAnyOrderAreEqual)
     uint32_t a = one.Stack({{one.Function("a"), 1}}), b = one.Stack({{one.Function("b"), 2}});
     one.Live(a, one.Class("A"), 2, 40, 1);
     one.Live(b, one.Class("B"), 2, 40, 4);
-    uint32_t y = other.Stack({{other.Function("b"), 2}}), x = other.Stack({{other.Function("a"), 1}});
+    uint32_t y = other.Stack({ { other.Function("b"), 2 } }),
+             x = other.Stack({ { other.Function("a"), 1 } });
     other.Live(y, other.Class("B"), 2, 40, 4);
     other.Live(x, other.Class("A"), 1, 40, 1); // the other of two classes of a name
     other.Live(x, other.Class("A"), 1, 40, 1);
@@ -282,7 +288,8 @@ TEST(Equality, AnotherAgeValueOwnerOrKindIsAnotherProfile)
     auto build = [](int what) {
         SnapshotBuilder builder;
         uint32_t stack = builder.Stack({{builder.Function("a"), what == 1 ? 2u : 1u}});
-        builder.Live(stack, builder.Class(what == 2 ? "B" : "A"), what == 3 ? 3 : 2, 40, what == 4 ? 2 : 1);
+        builder.Live(stack, builder.Class(what == 2 ? "B" : "A"), what == 3 ? 3 : 2, 40,
+                     what == 4 ? 2 : 1);
         uintptr_t block = builder.Block(stack, builder.Caller("c (d)", "d"), 2, 100);
         if (what == 5) builder.Own(block, builder.Class("O"));
         if (what == 6) builder.DeadBlock(stack, builder.Caller("c (d)", "d"), 2, 100);

@@ -139,7 +139,8 @@ TEST(Ladder, AllocatorThatDoesNotTellHasWhatIsKnownOtherwise)
 {
     heapprof_measured measured = Process();
     measured.allocator.known = false;
-    measured.allocator.blocks = measured.allocator.large_blocks = measured.allocator.free_blocks = 0;
+    measured.allocator.blocks = measured.allocator.large_blocks = measured.allocator.free_blocks =
+        0;
     measured.sampled_blocks = 16 * kMega;
     measured.other_blocks = 4 * kMega;
     heapprof_ladder ladder = rb_heapprof_ladder_build(&measured);
@@ -159,13 +160,15 @@ TEST(Ladder, AddsUpToRssWhateverWasMeasured)
     auto any = [&](int shift) { return random() >> (random() % 24 + shift); };
     for (int i = 0; i < 20000; i++) {
         heapprof_measured m = {};
-        for (uint64_t *kind : {&m.mappings.files, &m.mappings.executable, &m.mappings.main_stack, &m.mappings.heap, &m.mappings.anonymous}) {
+        for (uint64_t *kind : { &m.mappings.files, &m.mappings.executable, &m.mappings.main_stack,
+                                &m.mappings.heap, &m.mappings.anonymous }) {
             m.mappings.rss += *kind = any(30);
         }
         m.mappings.heap_mapped = m.mappings.heap + any(30);
-        for (uint64_t *part : {&m.slots, &m.free_slots, &m.page_padding, &m.stacks, &m.block_stacks,
-                               &m.profiler, &m.bss, &m.sampled_blocks, &m.other_blocks, &m.code.iseqs,
-                               &m.code.method_tables, &m.code.symbols, &m.page_descriptors}) {
+        for (uint64_t *part :
+             { &m.slots, &m.free_slots, &m.page_padding, &m.stacks, &m.block_stacks, &m.profiler,
+               &m.bss, &m.sampled_blocks, &m.other_blocks, &m.code.iseqs, &m.code.method_tables,
+               &m.code.symbols, &m.page_descriptors }) {
             *part = any(30);
         }
         m.code.vm_stacks = m.block_stacks + any(30);
@@ -211,7 +214,8 @@ VmRows(const heapprof_snapshot *snapshot)
         EXPECT_EQ(0u, frames[0].path);
         EXPECT_EQ(row.subject, frames[0].name);
         EXPECT_EQ(HEAPPROF_AGE_DEAD, row.gc_age);
-        rows[rb_heapprof_strings_get(&snapshot->strings, frames[0].name, nullptr)] = row.resident_bytes;
+        rows[rb_heapprof_strings_get(&snapshot->strings, frames[0].name, nullptr)] =
+            row.resident_bytes;
     }
     return rows;
 }

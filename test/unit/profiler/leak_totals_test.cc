@@ -24,7 +24,10 @@ class LeakTotalsTest : public testing::Test {
     uint32_t caller_ = builder_.Caller("lib_work", "lib.so");
     std::vector<heapprof_lost_block> blocks_;
 
-    uint32_t Site(uint32_t stack, uint32_t caller) { return builder_.Dead(stack, caller | HEAPPROF_SITE_OF_BLOCKS, 1, 1, true); }
+    uint32_t Site(uint32_t stack, uint32_t caller)
+    {
+        return builder_.Dead(stack, caller | HEAPPROF_SITE_OF_BLOCKS, 1, 1, true);
+    }
 
     // Its place, for those that it leads to.
     uint32_t Left(uint32_t site, heapprof_fate fate, size_t bytes, uint32_t leader = 0) {
@@ -81,7 +84,8 @@ TEST_F(LeakTotalsTest, WhatNobodyIsKnownToHaveAskedForIsOfNoSite) {
 
 TEST_F(LeakTotalsTest, WithoutBlocksThereIsNothing) {
     uint32_t site = Site(stack_, caller_);
-    for (int fate = HEAPPROF_UNSEEN; fate < HEAPPROF_FATES; fate++) EXPECT_EQ((Values{0, 0, 0, 0}), Of(site, heapprof_fate(fate)));
+    for (int fate = HEAPPROF_UNSEEN; fate < HEAPPROF_FATES; fate++)
+        EXPECT_EQ((Values { 0, 0, 0, 0 }), Of(site, heapprof_fate(fate)));
 }
 
 // ---- whose it is ----
@@ -99,7 +103,8 @@ TEST_F(LeakTotalsTest, ACallerThatHasANameIsKnown) {
 TEST_F(LeakTotalsTest, CoreIsWhatIsInRubysFileOrNobodys) {
     auto core = [&](uint32_t caller) {
         const heapprof_tables *tables = builder_.Tables();
-        return rb_heapprof_leak_core_p(tables, caller ? &tables->identities.all[caller] : nullptr, "ruby");
+        return rb_heapprof_leak_core_p(tables, caller ? &tables->identities.all[caller] : nullptr,
+                                       "ruby");
     };
     EXPECT_TRUE(core(0));
     EXPECT_TRUE(core(builder_.UnnamedCaller())); // of no file

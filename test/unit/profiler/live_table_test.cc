@@ -17,7 +17,8 @@ bool
 operator==(const heapprof_sample &one, const heapprof_sample &other)
 {
     return one.site == other.site && one.birth_gc == other.birth_gc &&
-           one.birth_bytes == other.birth_bytes && one.slot_bytes == other.slot_bytes && one.weight == other.weight;
+           one.birth_bytes == other.birth_bytes && one.slot_bytes == other.slot_bytes &&
+           one.weight == other.weight;
 }
 
 class LiveTableTest : public testing::Test {

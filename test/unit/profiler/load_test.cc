@@ -1,5 +1,5 @@
-// load_test.cc - what a file says, as a snapshot again: of our own files all of it, of others' what there are columns
-// for, of hostile ones a line.
+// load_test.cc - what a file says, as a snapshot again: of our own files all of it, of others' what
+// there are columns for, of hostile ones a line.
 
 #include <gtest/gtest.h>
 
@@ -52,17 +52,21 @@ Text(const Snapshot &snapshot, uint32_t string)
 void
 FillAll(SnapshotBuilder &builder)
 {
-    uint32_t main = builder.Function("<main>"), add = builder.Function("Cart#add", "/srv/cart rb/cart.rb", 7);
+    uint32_t main = builder.Function("<main>"),
+             add = builder.Function("Cart#add", "/srv/cart rb/cart.rb", 7);
     uint32_t map = builder.CFunction("Array#map");
-    uint32_t stack = builder.Stack({{main, 3}, {map, 0}, {add, 9}, {map, 0}}), c = builder.Stack({{map, 0}});
+    uint32_t stack = builder.Stack({ { main, 3 }, { map, 0 }, { add, 9 }, { map, 0 } }),
+             c = builder.Stack({ { map, 0 } });
     uint32_t item = builder.Class("Item"), string = builder.Class("String");
     uint32_t entry = builder.Live(stack, item, 3, 40, 2);
 
     builder.Live(c, builder.UnnamedClass(), 2, 80, 0);
     builder.Live(0, string, 1, 160, 8);
     builder.Dead(stack, string, 5, 40);
-    builder.Own(builder.Block(stack, builder.Caller("str_enc_new (ruby)", "ruby"), 2, 1000, 4), item, entry);
-    builder.Own(builder.Block(c, builder.Caller("x (libx.so)", "libx.so"), 2, 500), builder.Class("[VM] symbols"));
+    builder.Own(builder.Block(stack, builder.Caller("str_enc_new (ruby)", "ruby"), 2, 1000, 4),
+                item, entry);
+    builder.Own(builder.Block(c, builder.Caller("x (libx.so)", "libx.so"), 2, 500),
+                builder.Class("[VM] symbols"));
     builder.Block(stack, builder.Caller("", "libx.so"), 2, 100);
     builder.Block(stack, builder.UnnamedCaller(), 2, 10, 1);
     builder.memsize = 104;
@@ -121,7 +125,8 @@ TEST(Load, FoldedSitesStayFolded)
 {
     SnapshotBuilder builder;
     builder.Dead(builder.Stack({{builder.Function("a"), 1}}), builder.Class("A"), 5, 40);
-    builder.DeadBlock(builder.Stack({{builder.Function("b"), 1}}), builder.Caller("c (d)", "d"), 5, 40);
+    builder.DeadBlock(builder.Stack({ { builder.Function("b"), 1 } }), builder.Caller("c (d)", "d"),
+                      5, 40);
     builder.Fold();
     auto snapshot = builder.Take(), loaded = Load(Encode(snapshot.get()));
     ASSERT_EQ(2u, loaded->row_count);
@@ -138,8 +143,10 @@ TEST(Load, NothingHasChangedSinceItWasWritten)
     SnapshotBuilder builder;
     FillAll(builder);
     auto snapshot = builder.Take(), loaded = Load(Encode(snapshot.get()));
-    Snapshot grown(rb_heapprof_snapshot_difference(snapshot.get(), loaded.get()), rb_heapprof_snapshot_free);
-    Snapshot shrunk(rb_heapprof_snapshot_difference(loaded.get(), snapshot.get()), rb_heapprof_snapshot_free);
+    Snapshot grown(rb_heapprof_snapshot_difference(snapshot.get(), loaded.get()),
+                   rb_heapprof_snapshot_free);
+    Snapshot shrunk(rb_heapprof_snapshot_difference(loaded.get(), snapshot.get()),
+                    rb_heapprof_snapshot_free);
     EXPECT_EQ(0u, grown->row_count);
     EXPECT_EQ(0u, shrunk->row_count);
 }
@@ -149,7 +156,8 @@ TEST(Load, ADifferenceHasItsNegativeValues)
     SnapshotBuilder one, other;
     FillAll(one);
     auto more = one.Take(), less = other.Take();
-    Snapshot shrunk(rb_heapprof_snapshot_difference(less.get(), more.get()), rb_heapprof_snapshot_free);
+    Snapshot shrunk(rb_heapprof_snapshot_difference(less.get(), more.get()),
+                    rb_heapprof_snapshot_free);
     auto loaded = Load(Encode(shrunk.get()));
     EXPECT_EQ(Encode(shrunk.get()), Encode(loaded.get()));
     EXPECT_LT(loaded->rows[0].alloc_slot_bytes, 0);
@@ -158,7 +166,8 @@ TEST(Load, ADifferenceHasItsNegativeValues)
 // ---- of others ----
 
 std::string
-Profile(const std::vector<std::string> &types, const std::vector<std::vector<uint64_t>> &samples, int lines = 1)
+Profile(const std::vector<std::string> &types, const std::vector<std::vector<uint64_t>> &samples,
+        int lines = 1)
 {
     ProfileBytes bytes;
     std::string location = Number(1, 1) + Number(3, 0x1234);
@@ -166,13 +175,15 @@ Profile(const std::vector<std::string> &types, const std::vector<std::vector<uin
     bytes.Function(1, "main.main", "/go/main.go");
     for (int i = 0; i < lines; i++) location += Bytes(4, Number(1, 1) + Number(2, 5));
     bytes.things += Bytes(4, location);
-    for (const std::vector<uint64_t> &values : samples) bytes.things += Bytes(2, Packed(1, {1}) + Packed(2, values));
+    for (const std::vector<uint64_t> &values : samples)
+        bytes.things += Bytes(2, Packed(1, { 1 }) + Packed(2, values));
     return bytes.things + bytes.strings;
 }
 
 TEST(Load, SpaceOfOthersIsThatOfSlots)
 {
-    auto loaded = Load(Profile({"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"}, {{4, 400, 1, 100}}));
+    auto loaded = Load(Profile({ "alloc_objects", "alloc_space", "inuse_objects", "inuse_space" },
+                               { { 4, 400, 1, 100 } }));
     ASSERT_EQ(1u, loaded->row_count);
     const heapprof_row &row = loaded->rows[0];
     EXPECT_EQ(HEAPPROF_ROW_OBJECTS, row.kind);
@@ -217,7 +228,8 @@ TEST(Load, AValueThatNoDoubleHoldsIsRefused)
 {
     EXPECT_EQ("sample 2: inuse_space is out of range: 9007199254740993",
               Refusal(Profile({"inuse_space"}, {{1}, {(UINT64_C(1) << 53) + 1}})));
-    EXPECT_EQ("sample 1: inuse_space is out of range: -9223372036854775808", Refusal(Profile({"inuse_space"}, {{UINT64_C(1) << 63}})));
+    EXPECT_EQ("sample 1: inuse_space is out of range: -9223372036854775808",
+              Refusal(Profile({ "inuse_space" }, { { UINT64_C(1) << 63 } })));
 }
 
 // A location of many inlined functions takes two bytes in each sample.
@@ -227,7 +239,8 @@ TEST(Load, AFileIsNoLargerThanItsBytes)
     EXPECT_EQ("has too many inlined functions", Refusal(Profile({"inuse_space"}, samples, 100000)));
 }
 
-// Lines that would all have their place in the same bucket, if the index had no secret: each search would pass all.
+// Lines that would all have their place in the same bucket, if the index had no secret: each search
+// would pass all.
 TEST(Load, NobodyCanChooseWhatIsInEachOthersWay)
 {
     ProfileBytes bytes;
@@ -235,7 +248,8 @@ TEST(Load, NobodyCanChooseWhatIsInEachOthersWay)
     bytes.Function(1, "f");
     uint64_t location = 0;
     for (uint32_t line = 1; location < 3000; line++) {
-        uint64_t hash = rb_heapprof_index_hash(rb_heapprof_index_hash(1) + line); // of outermost frames of function 1
+        uint64_t hash = rb_heapprof_index_hash(rb_heapprof_index_hash(1) +
+                                               line); // of outermost frames of function 1
         if (hash & 4095) continue;
         location++;
         bytes.things += Bytes(4, Number(1, location) + Bytes(4, Number(1, 1) + Number(2, line)));

@@ -39,11 +39,15 @@ class LostTest : public testing::Test {
         rb_heapprof_peek_close(fd_);
     }
 
-    void Block(size_t word, size_t words) { rb_heapprof_lost_add(&lost_, At(word), words * sizeof(uintptr_t), (uint32_t)word); }
+    void Block(size_t word, size_t words)
+    {
+        rb_heapprof_lost_add(&lost_, At(word), words * sizeof(uintptr_t), (uint32_t)word);
+    }
 
     bool Settle() {
         rb_heapprof_lost_sort(&lost_);
-        rb_heapprof_lost_root(&lost_, reinterpret_cast<uintptr_t>(std::begin(roots)), reinterpret_cast<uintptr_t>(std::end(roots)));
+        rb_heapprof_lost_root(&lost_, reinterpret_cast<uintptr_t>(std::begin(roots)),
+                              reinterpret_cast<uintptr_t>(std::end(roots)));
         return rb_heapprof_lost_settle(&lost_);
     }
 
@@ -94,7 +98,8 @@ TEST_F(LostTest, NeitherItsEndNorWhatLiesBeforeIsTheBlock) {
 
 TEST_F(LostTest, WhatOnlyTheLostLeadsToIsIndirect) {
     for (size_t word : {100, 200, 300}) Block(word, 10);
-    memory[300] = At(100); // the leader has the highest address: the others have been taken for lost before
+    memory[300] =
+        At(100); // the leader has the highest address: the others have been taken for lost before
     memory[101] = At(205);
     ASSERT_TRUE(Settle());
     EXPECT_EQ(HEAPPROF_LOST, Fate(300));
@@ -196,7 +201,8 @@ TEST_F(LostInAHeapTest, WhatIsFreeIsNoBlockAnyMore) {
     Block(1500, 11);
     Block(1600, 11);
     Block(1700, 11);
-    for (size_t block : {1500, 1600, 1700}) memory[block - 1] = memory[block + 11] = 12 * sizeof(uintptr_t) | 1;
+    for (size_t block : { 1500, 1600, 1700 })
+        memory[block - 1] = memory[block + 11] = 12 * sizeof(uintptr_t) | 1;
     memory[1611] = 12 * sizeof(uintptr_t); // the next says that it is free
     lost_.freed_key = memory[1701] = UINT64_C(0xfedcba9876543210);
     ASSERT_TRUE(Settle());
@@ -265,7 +271,8 @@ TEST_P(RandomLost, AsAPlainSearch) {
     }
     ASSERT_TRUE(Settle());
 
-    std::set<size_t> reachable = graph.From(by_beginning, true), possible = graph.From(by_any, false);
+    std::set<size_t> reachable = graph.From(by_beginning, true),
+                     possible = graph.From(by_any, false);
     std::set<size_t> lost;
     for (size_t i = 0; i < kBlocks; i++) {
         if (Fate(i * kBlockWords) == HEAPPROF_LOST) lost.insert(i);
@@ -282,7 +289,9 @@ TEST_P(RandomLost, AsAPlainSearch) {
         else EXPECT_EQ(HEAPPROF_LOST, fate) << i;
     }
     for (size_t one : lost) {
-        for (size_t other : lost) EXPECT_TRUE(one == other || !graph.to_any[one].count(other)) << one << " leads to " << other;
+        for (size_t other : lost)
+            EXPECT_TRUE(one == other || !graph.to_any[one].count(other))
+                << one << " leads to " << other;
     }
 }
 

@@ -34,8 +34,9 @@ struct Parsed {
     explicit Parsed(const std::string &text) : Parsed(text.c_str()) {}
 };
 
-const char kKnown[] = "known keys are interval, malloc_interval, malloc, out, every, signal, keep, depth, memory, "
-                      "seed, gc, owners, rss, memcheck";
+const char kKnown[] =
+    "known keys are interval, malloc_interval, malloc, out, every, signal, keep, depth, memory, "
+    "seed, gc, owners, rss, memcheck";
 
 heapprof_options
 On(const std::string &text)
@@ -109,8 +110,9 @@ TEST(Options, ASettingChangesOnlyItsKey)
 
 TEST(Options, AllKeysTogetherInAnyOrder)
 {
-    heapprof_options options = On("seed=7,malloc_interval=8k,rss=0,out=p.pb.gz,gc=0,memory=2m,depth=20,"
-                                  "malloc=all,owners=0,interval=4k");
+    heapprof_options options =
+        On("seed=7,malloc_interval=8k,rss=0,out=p.pb.gz,gc=0,memory=2m,depth=20,"
+           "malloc=all,owners=0,interval=4k");
     EXPECT_EQ(4096u, options.interval_bytes);
     EXPECT_EQ(8192u, options.malloc_interval_bytes);
     EXPECT_EQ(20u, options.depth);
@@ -216,8 +218,9 @@ TEST(Options, MallocIsRubyOrAll)
     EXPECT_TRUE(On("malloc=all").malloc_all);
     EXPECT_FALSE(On("malloc=all,malloc=ruby").malloc_all);
     for (const char *value : {"", "1", "0", "4k", "All", "al", "alll", "rub", "rubyall"}) {
-        EXPECT_EQ("malloc=" + std::string(value) + ": expected ruby (what asks MRI's allocator) or all "
-                                                   "(extensions and libraries, too)",
+        EXPECT_EQ("malloc=" + std::string(value) +
+                      ": expected ruby (what asks MRI's allocator) or all "
+                      "(extensions and libraries, too)",
                   Bad("malloc=" + std::string(value)));
     }
 }
@@ -241,7 +244,8 @@ TEST(Options, MemoryIsAtLeastOneMebibyte)
     EXPECT_EQ(1048576u, On("memory=1m").memory_bytes);
     EXPECT_EQ(UINT64_C(1) << 33, On("memory=8g").memory_bytes);
     for (const char *value : {"0", "1048575", "1023k", "17179869184g"}) {
-        EXPECT_EQ("memory=" + std::string(value) + ": expected 1048576 to 18446744073709551615 bytes",
+        EXPECT_EQ("memory=" + std::string(value) +
+                      ": expected 1048576 to 18446744073709551615 bytes",
                   Bad("memory=" + std::string(value)));
     }
     EXPECT_EQ("memory=lots: expected bytes for the profiler's own tables, such as 64m",
@@ -264,16 +268,23 @@ TEST(Options, SeedIsAnyNumberOfSixtyFourBits)
 
 TEST(Options, EveryIsSecondsWithUpToThreeDigitsBehindThePoint)
 {
-    const std::pair<const char *, uint64_t> kValues[] = {{"0", 0}, {"0.0", 0}, {"0.1", 100}, {"1", 1000},
-        {"60", 60000}, {"0.25", 250}, {"1.5", 1500}, {"2.005", 2005}, {"604800", 604800000}, {"007", 7000}};
-    for (const auto &[value, ms] : kValues) EXPECT_EQ(ms, On("every=" + std::string(value)).every_ms) << value;
+    const std::pair<const char *, uint64_t> kValues[] = {
+        { "0", 0 },      { "0.0", 0 },      { "0.1", 100 },
+        { "1", 1000 },   { "60", 60000 },   { "0.25", 250 },
+        { "1.5", 1500 }, { "2.005", 2005 }, { "604800", 604800000 },
+        { "007", 7000 }
+    };
+    for (const auto &[value, ms] : kValues)
+        EXPECT_EQ(ms, On("every=" + std::string(value)).every_ms) << value;
     for (const char *value : {"0.099", "0.001", "604800.001", "604801", "18446744073709551615",
                               "99999999999999999999999"}) {
         EXPECT_EQ("every=" + std::string(value) + ": expected 0, or 0.1 to 604800 seconds",
                   Bad("every=" + std::string(value)));
     }
-    for (const char *value : {"", ".", ".5", "1.", "1.0000", "1.2.3", "1m", "-1", "+1", "1e3", "1 ", "never"}) {
-        EXPECT_EQ("every=" + std::string(value) + ": expected seconds between two files while the program runs, "
+    for (const char *value :
+         { "", ".", ".5", "1.", "1.0000", "1.2.3", "1m", "-1", "+1", "1e3", "1 ", "never" }) {
+        EXPECT_EQ("every=" + std::string(value) +
+                      ": expected seconds between two files while the program runs, "
                       "such as 60 or 0.5; or 0: none are written",
                   Bad("every=" + std::string(value)));
     }
@@ -284,11 +295,14 @@ TEST(Options, SignalIsOneThatNobodyElseNeeds)
     EXPECT_EQ(static_cast<uint32_t>(SIGUSR2), On("signal=USR2").signal);
     EXPECT_EQ(static_cast<uint32_t>(SIGHUP), On("signal=SIGHUP").signal);
     EXPECT_EQ(0u, On("signal=USR1,signal=none").signal);
-    for (const char *value : {"", "INT", "TERM", "KILL", "STOP", "SEGV", "BUS", "ILL", "FPE", "VTALRM", "CHLD", "PIPE",
-                              "EXIT", "usr1", "SIG", "SIGSIGUSR1", "10", "USR", "USR12"}) {
-        EXPECT_EQ("signal=" + std::string(value) + ": expected a signal that has a file written: "
-                      "USR1, USR2, HUP, QUIT, ALRM, PROF, WINCH, URG, IO, PWR, TTIN or TTOU; or none",
-                  Bad("signal=" + std::string(value)));
+    for (const char *value :
+         { "", "INT", "TERM", "KILL", "STOP", "SEGV", "BUS", "ILL", "FPE", "VTALRM", "CHLD", "PIPE",
+           "EXIT", "usr1", "SIG", "SIGSIGUSR1", "10", "USR", "USR12" }) {
+        EXPECT_EQ(
+            "signal=" + std::string(value) +
+                ": expected a signal that has a file written: "
+                "USR1, USR2, HUP, QUIT, ALRM, PROF, WINCH, URG, IO, PWR, TTIN or TTOU; or none",
+            Bad("signal=" + std::string(value)));
     }
 }
 
@@ -304,7 +318,8 @@ TEST(Options, EverySignalThatIsNamedHasItsName)
         if (name == "or") continue;
         EXPECT_EQ(name, rb_heapprof_signal_name(static_cast<int>(On("signal=" + name).signal)));
     }
-    for (int number : {0, SIGINT, SIGKILL, -1, 1000}) EXPECT_STREQ("", rb_heapprof_signal_name(number));
+    for (int number : { 0, SIGINT, SIGKILL, -1, 1000 })
+        EXPECT_STREQ("", rb_heapprof_signal_name(number));
 }
 
 TEST(Options, KeepIsANumberOfFiles)
@@ -312,7 +327,8 @@ TEST(Options, KeepIsANumberOfFiles)
     EXPECT_EQ(0u, On("keep=0").keep);
     EXPECT_EQ(100000u, On("keep=100000").keep);
     EXPECT_EQ("keep=100001: expected 0 to 100000", Bad("keep=100001"));
-    EXPECT_EQ("keep=all: expected how many of these files are kept, such as 10; or 0: all", Bad("keep=all"));
+    EXPECT_EQ("keep=all: expected how many of these files are kept, such as 10; or 0: all",
+              Bad("keep=all"));
 }
 
 TEST(Options, SeveralFilesHaveNumbersUnlessTheyAreNamed)
@@ -332,9 +348,10 @@ TEST(Options, OwnersIsOneOrZero)
     EXPECT_FALSE(On("owners=0").owners);
     EXPECT_EQ("owners=2: expected 1 or 0", Bad("owners=2"));
     for (const char *value : {"", "yes", "true"}) {
-        EXPECT_EQ("owners=" + std::string(value) +
-                      ": expected 1 (find who holds malloc'ed memory before a file is written) or 0",
-                  Bad("owners=" + std::string(value)));
+        EXPECT_EQ(
+            "owners=" + std::string(value) +
+                ": expected 1 (find who holds malloc'ed memory before a file is written) or 0",
+            Bad("owners=" + std::string(value)));
     }
 }
 
@@ -366,8 +383,10 @@ TEST(Options, Memcheck)
     EXPECT_TRUE(On("memcheck=1").memcheck);
     EXPECT_FALSE(On("memcheck=0").memcheck);
     EXPECT_EQ("memcheck=2: expected 1 or 0", Bad("memcheck=2"));
-    EXPECT_EQ("memcheck=yes: expected 1 (all that is Ruby's is freed at the end, and the file has the blocks that are "
-              "left) or 0", Bad("memcheck=yes"));
+    EXPECT_EQ("memcheck=yes: expected 1 (all that is Ruby's is freed at the end, and the file has "
+              "the blocks that are "
+              "left) or 0",
+              Bad("memcheck=yes"));
 }
 
 const char kFileName[] = "expected a file name, such as heapprof-%p.pb.gz "
@@ -400,9 +419,9 @@ TEST(Options, OutIsTakenUpToItsLastPossibleCharacter)
 
 TEST(Options, UnknownKeysAreNamedWithTheKnownOnes)
 {
-    for (const char *setting : {"nonsense=1", "=1", "Interval=4k", "inter=4k", "intervals=4k",
-                                "Every=10", "signals=USR1", " interval=4k", "interval =4k", "mallocs=all",
-                                "malloc_intervals=4k"}) {
+    for (const char *setting :
+         { "nonsense=1", "=1", "Interval=4k", "inter=4k", "intervals=4k", "Every=10",
+           "signals=USR1", " interval=4k", "interval =4k", "mallocs=all", "malloc_intervals=4k" }) {
         EXPECT_EQ(std::string(setting) + ": no such key; " + kKnown, Bad(setting));
     }
 }
@@ -463,7 +482,9 @@ std::vector<std::pair<std::string, std::string>>
 DocumentedRows()
 {
     std::string test(__FILE__), line;
-    std::ifstream settings(test.substr(0, test.size() - strlen("test/unit/profiler/options_test.cc")) + "doc/settings.md");
+    std::ifstream settings(
+        test.substr(0, test.size() - strlen("test/unit/profiler/options_test.cc")) +
+        "doc/settings.md");
     std::vector<std::pair<std::string, std::string>> rows;
 
     while (std::getline(settings, line) && line != "## RUBY_HEAPPROF") {}

@@ -50,14 +50,18 @@ TEST(Out, LettersAreFoundBehindAPercentAlone)
 {
     EXPECT_TRUE(rb_heapprof_out_letter_p("a-%p", 'p'));
     EXPECT_TRUE(rb_heapprof_out_letter_p("%%%p", 'p'));
-    for (const char *text : {"", "p", "%%p", "%n", "a%"}) EXPECT_FALSE(rb_heapprof_out_letter_p(text, 'p')) << text;
+    for (const char *text : { "", "p", "%%p", "%n", "a%" })
+        EXPECT_FALSE(rb_heapprof_out_letter_p(text, 'p')) << text;
 }
 
 TEST(Out, ATemplateWithoutAPidGetsOneBeforeItsSuffix)
 {
     const std::pair<const char *, const char *> kTemplates[] = {
-        {"app.pb.gz", "app-%p.pb.gz"}, {"/v1.2/app", "/v1.2/app-%p"}, {".hidden", ".hidden-%p"}, {"%%p.gz", "%%p-%p.gz"},
-        {"%e.d/%n.gz", "%e.d/%n-%p.gz"}, {"../x", "../x-%p"}, {"a-%p.gz", "a-%p.gz"}, {"%p/a.gz", "%p/a.gz"}};
+        { "app.pb.gz", "app-%p.pb.gz" },   { "/v1.2/app", "/v1.2/app-%p" },
+        { ".hidden", ".hidden-%p" },       { "%%p.gz", "%%p-%p.gz" },
+        { "%e.d/%n.gz", "%e.d/%n-%p.gz" }, { "../x", "../x-%p" },
+        { "a-%p.gz", "a-%p.gz" },          { "%p/a.gz", "%p/a.gz" }
+    };
     for (const auto &[text, expected] : kTemplates) {
         std::string distinct(strlen(text) + 4, '#');
         rb_heapprof_out_with_pid(text, &distinct[0], distinct.size());

@@ -98,11 +98,14 @@ TEST(PprofTables, RowsOfALoadedSnapshotThatLookAlikeAreOneSample)
 {
     SnapshotBuilder builder;
     for (uint32_t line = 1; line <= 50; line++) {
-        builder.Live(builder.Stack({{builder.Function("f"), line}, {builder.Function("g"), line % 7}}), 0, line, 40);
+        builder.Live(
+            builder.Stack({ { builder.Function("f"), line }, { builder.Function("g"), line % 7 } }),
+            0, line, 40);
     }
     Snapshot snapshot = builder.Take();
     size_t count = snapshot->row_count;
-    ASSERT_TRUE(HEAPPROF_MEM_GROW(&snapshot->mem, snapshot->rows, snapshot->rows_capacity, 2 * count));
+    ASSERT_TRUE(
+        HEAPPROF_MEM_GROW(&snapshot->mem, snapshot->rows, snapshot->rows_capacity, 2 * count));
     std::copy_n(snapshot->rows, count, snapshot->rows + count);
     snapshot->row_count = 2 * count;
     snapshot->distinct = false;
@@ -231,7 +234,8 @@ TEST(PprofTables, RandomRowsAddUpAsAMapKeyedByTextDoes)
                                    row.kind == HEAPPROF_ROW_BLOCKS});
         ASSERT_NE(weights.end(), found);
         int64_t objects = row.kind == HEAPPROF_ROW_BLOCKS ? 0 : llround(found->second);
-        int64_t bytes = llround(found->second * 40), slots = row.kind == HEAPPROF_ROW_BLOCKS ? 0 : bytes;
+        int64_t bytes = llround(found->second * 40),
+                slots = row.kind == HEAPPROF_ROW_BLOCKS ? 0 : bytes;
         const int64_t expected[] = {objects, slots, bytes - slots, bytes};
         EXPECT_EQ(0, sample.values[8]);
         for (int v = 0; v < 8; v++) {

@@ -54,7 +54,8 @@ TEST(Pprof, WhichProcessItIsOfIsACommentALine)
     SnapshotBuilder builder;
     auto snapshot = builder.Take();
     Lines without = Comments(Profile(Encode(snapshot.get())));
-    std::string directory = "directory: /srv/" + std::string(1000, 'x'), origin = "pid: 1\n" + directory;
+    std::string directory = "directory: /srv/" + std::string(1000, 'x'),
+                origin = "pid: 1\n" + directory;
     snapshot->origin = rb_heapprof_strings_intern(&snapshot->strings, origin.data(), origin.size());
     Lines with = Comments(Profile(Encode(snapshot.get())));
     without.insert(without.end(), {"pid: 1", directory});
@@ -67,9 +68,10 @@ TEST(Pprof, SampleTypesAreCountThenBytesOfAllocThenInuseThenRssAndTheVariance)
     Profile profile = Read(builder);
     Lines types;
     for (const Message &m : profile.message.Messages(1)) types.push_back(profile.ValueType(m));
-    EXPECT_EQ((Lines{"alloc_objects/count", "alloc_slot_space/bytes", "alloc_malloc_space/bytes",
-                     "alloc_space/bytes", "inuse_objects/count", "inuse_slot_space/bytes",
-                     "inuse_malloc_space/bytes", "inuse_space/bytes", "rss_space/bytes", "inuse_variance/bytes^2"}),
+    EXPECT_EQ((Lines { "alloc_objects/count", "alloc_slot_space/bytes", "alloc_malloc_space/bytes",
+                       "alloc_space/bytes", "inuse_objects/count", "inuse_slot_space/bytes",
+                       "inuse_malloc_space/bytes", "inuse_space/bytes", "rss_space/bytes",
+                       "inuse_variance/bytes^2" }),
               types);
 }
 
@@ -127,11 +129,12 @@ TEST(Pprof, CommentsTellHowFarToTrustTheProfile)
     builder.facts.budget_bytes = 67108864;
     builder.Live(builder.Stack({{builder.Function("a"), 1}}), builder.Class("A"), 1, 40);
     builder.Block(0, builder.Caller("f (libf.so)"), 1, 100);
-    EXPECT_EQ((Lines{"heapprof: " HEAPPROF_VERSION, "build: c0ffee", "interval: 524288 bytes", "malloc interval: 65536 bytes", "as of GC: 17",
-                     "samples: 2 live of 5678 taken", "dropped samples: 3", "folded sites: 0",
-                     "truncated stacks: 5", "doubled intervals: 6",
-                     "memory: 123456 of 67108864 bytes"}),
-              Read(builder).comments);
+    EXPECT_EQ(
+        (Lines { "heapprof: " HEAPPROF_VERSION, "build: c0ffee", "interval: 524288 bytes",
+                 "malloc interval: 65536 bytes", "as of GC: 17", "samples: 2 live of 5678 taken",
+                 "dropped samples: 3", "folded sites: 0", "truncated stacks: 5",
+                 "doubled intervals: 6", "memory: 123456 of 67108864 bytes" }),
+        Read(builder).comments);
 }
 
 TEST(Pprof, CommentsTellTheOriginLineByLine)
@@ -142,7 +145,8 @@ TEST(Pprof, CommentsTellTheOriginLineByLine)
     snapshot->origin = rb_heapprof_strings_intern(&snapshot->strings, text, sizeof(text) - 1);
     Lines comments = Profile(Encode(snapshot.get())).comments;
     ASSERT_EQ(14u, comments.size());
-    EXPECT_EQ((Lines{"pid: 1", "title: \\xFF", "host: a"}), Lines(comments.begin() + 11, comments.end()));
+    EXPECT_EQ((Lines { "pid: 1", "title: \\xFF", "host: a" }),
+              Lines(comments.begin() + 11, comments.end()));
 }
 
 TEST(Pprof, AnEmptySnapshotIsAProfileWithoutSamples)
@@ -264,8 +268,9 @@ TEST(Pprof, LiveAndDeadOfASiteAreASampleEach)
         EXPECT_EQ("A", sample.labels["class"]);
         values[sample.labels["gc_age"]] = sample.values;
     }
-    EXPECT_EQ((std::map<std::string, Values>{{"8 gcs", {100, 4000, 0, 4000, 100, 4000, 0, 4000, 0, 100 * 99 * 40 * 40}},
-                                             {"", {30, 1200, 0, 1200, 0, 0, 0, 0, 0, 0}}}),
+    EXPECT_EQ((std::map<std::string, Values> {
+                  { "8 gcs", { 100, 4000, 0, 4000, 100, 4000, 0, 4000, 0, 100 * 99 * 40 * 40 } },
+                  { "", { 30, 1200, 0, 1200, 0, 0, 0, 0, 0, 0 } } }),
               values);
 }
 
@@ -305,13 +310,15 @@ TEST(Pprof, BlocksAreSamplesOfMallocSpaceLabelledWithTheirCaller)
         EXPECT_EQ((Lines{"f /app/main.rb:4"}), profile.Frames(sample));
         values[sample.labels] = sample.values;
     }
-    EXPECT_EQ((std::map<Labels, Values>{
-                  {{{"caller", "str_new (ruby)"}, {"class", "[ruby]"}, {"gc_age", "8 gcs"}},
-                   {0, 0, 3000, 3000, 0, 0, 3000, 3000, 0, 6000000}},
-                  {{{"caller", "str_new (ruby)"}, {"class", "[ruby]"}}, {0, 0, 1000, 1000, 0, 0, 0, 0, 0, 0}},
-                  {{{"class", "String"}, {"gc_age", "8 gcs"}},
-                   {100, 4000, 0, 4000, 100, 4000, 0, 4000, 0, 100 * 99 * 40 * 40}}}),
-              values);
+    EXPECT_EQ(
+        (std::map<Labels, Values> {
+            { { { "caller", "str_new (ruby)" }, { "class", "[ruby]" }, { "gc_age", "8 gcs" } },
+              { 0, 0, 3000, 3000, 0, 0, 3000, 3000, 0, 6000000 } },
+            { { { "caller", "str_new (ruby)" }, { "class", "[ruby]" } },
+              { 0, 0, 1000, 1000, 0, 0, 0, 0, 0, 0 } },
+            { { { "class", "String" }, { "gc_age", "8 gcs" } },
+              { 100, 4000, 0, 4000, 100, 4000, 0, 4000, 0, 100 * 99 * 40 * 40 } } }),
+        values);
 }
 
 TEST(Pprof, OwnersAreLabels)
@@ -326,7 +333,8 @@ TEST(Pprof, OwnersAreLabels)
     Profile profile = Read(builder);
     std::map<int64_t, std::map<std::string, std::string>> labels; // by malloc bytes
     for (auto &sample : profile.samples) labels[sample.values[6]] = sample.labels;
-    std::map<std::string, std::string> expected = {{"caller", "str_new (ruby)"}, {"gc_age", "0 gcs"}};
+    std::map<std::string, std::string> expected = { { "caller", "str_new (ruby)" },
+                                                    { "gc_age", "0 gcs" } };
     expected["class"] = "[ruby]";
     EXPECT_EQ(expected, labels.at(300));
     expected["class"] = expected["owner"] = "String";

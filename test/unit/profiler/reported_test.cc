@@ -184,7 +184,8 @@ TEST_F(ReportedTest, CountsAreThoseOfAMap)
             auto counted = model.find(bytes);
             if (counted != model.end() && --counted->second == 0) model.erase(counted);
         }
-        ASSERT_EQ(model.count(bytes) ? model[bytes] : 0, rb_heapprof_reported_count(&reported_, bytes));
+        ASSERT_EQ(model.count(bytes) ? model[bytes] : 0,
+                  rb_heapprof_reported_count(&reported_, bytes));
         if (i % kFullLook) continue;
         rb_heapprof_reported_check(&reported_);
         ASSERT_EQ(model.size(), reported_.numbers.count);

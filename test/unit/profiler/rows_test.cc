@@ -29,7 +29,8 @@ std::string
 Key(const Snapshot &snapshot, const heapprof_row &row)
 {
     static const char *const kinds[] = {"objects", "blocks", "rung"};
-    std::string key = kinds[row.kind] + (" " + Text(snapshot, row.subject)) + " at " + std::to_string(row.stack);
+    std::string key =
+        kinds[row.kind] + (" " + Text(snapshot, row.subject)) + " at " + std::to_string(row.stack);
     if (row.library) key += " in " + Text(snapshot, row.library);
     if (row.owner) key += " of " + Text(snapshot, row.owner);
     if (row.owner_stack) key += " from " + std::to_string(row.owner_stack);
@@ -40,7 +41,8 @@ std::vector<std::string>
 Keys(const Snapshot &snapshot)
 {
     std::vector<std::string> keys;
-    for (size_t i = 0; i < snapshot->row_count; i++) keys.push_back(Key(snapshot, snapshot->rows[i]));
+    for (size_t i = 0; i < snapshot->row_count; i++)
+        keys.push_back(Key(snapshot, snapshot->rows[i]));
     return keys;
 }
 
@@ -67,7 +69,9 @@ TEST_F(RowsTest, ObjectsHaveAClassAndBlocksACallerAndItsLibrary)
     builder_.Live(stack_, builder_.Class("new (ruby)"), 2, 40);
     builder_.Block(stack_, caller_, 3, 100);
     Snapshot snapshot = builder_.Take();
-    EXPECT_EQ((std::vector<std::string>{"objects new (ruby) at 1", "blocks new (ruby) at 1 in ruby"}), Keys(snapshot));
+    EXPECT_EQ(
+        (std::vector<std::string> { "objects new (ruby) at 1", "blocks new (ruby) at 1 in ruby" }),
+        Keys(snapshot));
     const heapprof_row &objects = snapshot->rows[0], &blocks = snapshot->rows[1];
     EXPECT_EQ(2, objects.inuse_objects);
     EXPECT_EQ(80, objects.inuse_slot_bytes);
@@ -95,7 +99,8 @@ TEST_F(RowsTest, WhatWasFoldedHasARowOfEachKindAndNoSubject)
     builder_.DeadBlock(stack_, caller_, 5, 100);
     builder_.Fold();
     Snapshot snapshot = builder_.Take();
-    EXPECT_EQ((std::vector<std::string>{"objects  at 0 folded", "blocks  at 0 folded"}), Keys(snapshot));
+    EXPECT_EQ((std::vector<std::string> { "objects  at 0 folded", "blocks  at 0 folded" }),
+              Keys(snapshot));
     EXPECT_EQ(5, snapshot->rows[0].alloc_objects);
     EXPECT_EQ(200, snapshot->rows[0].alloc_slot_bytes);
     EXPECT_EQ(500, snapshot->rows[1].alloc_malloc_bytes);
@@ -151,27 +156,33 @@ TEST_F(RowsTest, ComeBySiteThenOwnerThenAge)
 TEST_F(RowsTest, OwnersOfOneClassFromTwoStacksAreTwo)
 {
     uint32_t string = builder_.Class("String");
-    uint32_t here = builder_.Live(stack_, string, 1, 40), there = builder_.Live(other_, string, 1, 40);
-    for (uint32_t entry : {here, there, here}) builder_.Own(builder_.Block(stack_, caller_, 1, 100), string, entry);
+    uint32_t here = builder_.Live(stack_, string, 1, 40),
+             there = builder_.Live(other_, string, 1, 40);
+    for (uint32_t entry : { here, there, here })
+        builder_.Own(builder_.Block(stack_, caller_, 1, 100), string, entry);
     Snapshot snapshot = builder_.Take();
     std::map<std::string, double> bytes;
     for (size_t i = 0; i < snapshot->row_count; i++) {
         bytes[Key(snapshot, snapshot->rows[i])] += snapshot->rows[i].inuse_malloc_bytes;
     }
-    EXPECT_EQ((std::map<std::string, double>{{"objects String at 1", 0}, {"objects String at 2", 0},
-                                             {"blocks new (ruby) at 1 in ruby of String from 1", 200},
-                                             {"blocks new (ruby) at 1 in ruby of String from 2", 100}}),
+    EXPECT_EQ((std::map<std::string, double> {
+                  { "objects String at 1", 0 },
+                  { "objects String at 2", 0 },
+                  { "blocks new (ruby) at 1 in ruby of String from 1", 200 },
+                  { "blocks new (ruby) at 1 in ruby of String from 2", 100 } }),
               bytes);
 }
 
-// Each piece counts where and when it was asked for; what a block has given back is taken from its end.
+// Each piece counts where and when it was asked for; what a block has given back is taken from its
+// end.
 TEST_F(RowsTest, PiecesOfABlockAreInRowsOfTheirOwnSites)
 {
     uintptr_t block = builder_.Block(stack_, caller_, 2, 100, 4);
     builder_.Grow(block, 100, other_, caller_, 3, 60);
     builder_.Cut(block, 120);
     Snapshot snapshot = builder_.Take();
-    EXPECT_EQ((std::vector<std::string>{"blocks new (ruby) at 1 in ruby", "blocks new (ruby) at 2 in ruby"}),
+    EXPECT_EQ((std::vector<std::string> { "blocks new (ruby) at 1 in ruby",
+                                          "blocks new (ruby) at 2 in ruby" }),
               Keys(snapshot));
     EXPECT_EQ((std::vector<uint32_t>{4, 0}), Ages(snapshot));
     EXPECT_EQ(200, snapshot->rows[0].inuse_malloc_bytes);
@@ -187,7 +198,8 @@ TEST_F(RowsTest, AgesAreRoundedDownToPowersOfTwo)
         {0, 0}, {1, 1}, {2, 2}, {3, 2}, {4, 4}, {7, 4}, {8, 8}, {1000, 512}, {INT32_MAX, 1u << 30},
     };
     for (auto &[age, rounded] : expected) {
-        EXPECT_EQ(rounded, rb_heapprof_rows_age(5000000000, static_cast<uint32_t>(5000000000 - age)));
+        EXPECT_EQ(rounded,
+                  rb_heapprof_rows_age(5000000000, static_cast<uint32_t>(5000000000 - age)));
     }
 }
 
@@ -261,7 +273,8 @@ TEST_F(RowsTest, LeaksAreSuspectedOnlyWhenLookedFor)
 // Of each site and age what was put in; of each kind what the sites have in all.
 TEST_F(RowsTest, AddUpAsAMapDoes)
 {
-    using Cell = std::tuple<bool, uint32_t, uint32_t, uint32_t>; // blocks, stack, class or caller, age
+    using Cell =
+        std::tuple<bool, uint32_t, uint32_t, uint32_t>; // blocks, stack, class or caller, age
     std::mt19937 random(7);
     std::map<Cell, double> objects, bytes;
     uint32_t classes[] = {builder_.Class("A"), builder_.Class("B")};
@@ -300,7 +313,8 @@ TEST_F(RowsTest, WhatIsGoneIsDeadAndNotAskedAgain)
     heapprof_asks asks = {};
     asks.gone_p = [](uintptr_t, void *) { return true; };
     asks.memsize = [](uintptr_t, void *) -> size_t { ADD_FAILURE(); return 0; };
-    Snapshot snapshot(TakeSnapshot(builder_.Tables(), &builder_.facts, &asks), rb_heapprof_snapshot_free);
+    Snapshot snapshot(TakeSnapshot(builder_.Tables(), &builder_.facts, &asks),
+                      rb_heapprof_snapshot_free);
     ASSERT_EQ(2u, snapshot->row_count);
     EXPECT_EQ((std::vector<uint32_t>{HEAPPROF_AGE_DEAD, 0}), Ages(snapshot));
     EXPECT_EQ(2, snapshot->rows[0].alloc_objects);
@@ -346,7 +360,8 @@ TEST_F(RowsTest, NoValueIsNegative)
 {
     std::mt19937 random(1);
     for (int i = 0; i < 2000; i++) {
-        uint32_t stack = builder_.Stack({{builder_.Function(std::string(1, 'a' + random() % 9)), 1}});
+        uint32_t stack =
+            builder_.Stack({ { builder_.Function(std::string(1, 'a' + random() % 9)), 1 } });
         double weight = 1 + random() % 1000 / 7.0;
         switch (random() % 4) {
           case 0: builder_.Live(stack, builder_.Class("A"), weight, 40, random() % 9); break;
@@ -358,8 +373,9 @@ TEST_F(RowsTest, NoValueIsNegative)
     Snapshot snapshot = builder_.Take();
     for (size_t i = 0; i < snapshot->row_count; i++) {
         const heapprof_row &row = snapshot->rows[i];
-        for (double value : {row.alloc_objects, row.alloc_slot_bytes, row.alloc_malloc_bytes, row.inuse_objects,
-                             row.inuse_slot_bytes, row.inuse_malloc_bytes, row.resident_bytes}) {
+        for (double value :
+             { row.alloc_objects, row.alloc_slot_bytes, row.alloc_malloc_bytes, row.inuse_objects,
+               row.inuse_slot_bytes, row.inuse_malloc_bytes, row.resident_bytes }) {
             EXPECT_LE(0, value);
         }
         EXPECT_LE(row.inuse_slot_bytes, row.alloc_slot_bytes);
@@ -368,8 +384,8 @@ TEST_F(RowsTest, NoValueIsNegative)
 
 // ---- memory ----
 
-// A page more each time: false until there is enough, and what was needed only to add up is given back,
-// which freeing a snapshot asserts.
+// A page more each time: false until there is enough, and what was needed only to add up is given
+// back, which freeing a snapshot asserts.
 TEST_F(RowsTest, RefusedMemoryIsFalse)
 {
     for (uint32_t i = 0; i < 500; i++) {
@@ -379,7 +395,8 @@ TEST_F(RowsTest, RefusedMemoryIsFalse)
     }
     size_t pages = 0;
     for (bool added = false; !added; pages++) {
-        heapprof_copies *copies = rb_heapprof_copies_begin(builder_.Tables(), &builder_.facts, nullptr);
+        heapprof_copies *copies =
+            rb_heapprof_copies_begin(builder_.Tables(), &builder_.facts, nullptr);
         while (rb_heapprof_copies_step(copies, false)) continue;
         copies->snapshot->mem.budget_bytes = copies->snapshot->mem.used_bytes + pages * 4096;
         Snapshot snapshot(rb_heapprof_copies_add_up(copies), rb_heapprof_snapshot_free);

@@ -119,7 +119,8 @@ TEST_F(Series, ANameThatIsTooLongIsRefused)
     EXPECT_FALSE(rb_heapprof_series_next(&series, "app", shorter, sizeof(shorter)));
     rb_heapprof_series_free(&series);
     Init((std::string(4000, 'x') + "/%e").c_str(), true, 0);
-    EXPECT_FALSE(rb_heapprof_series_next(&series, std::string(200, 'y').c_str(), path, sizeof(path)));
+    EXPECT_FALSE(
+        rb_heapprof_series_next(&series, std::string(200, 'y').c_str(), path, sizeof(path)));
 }
 
 // What is there of so many files; a file's number here is one less than the one in its name.
@@ -156,9 +157,10 @@ TEST_F(Series, OneIsTheNewestAndTwoAreTheFirstAndTheNewest)
     EXPECT_EQ((Names{"a-100", "b-1", "b-100"}), Files());
 }
 
-// What series.c proves, after each of 3000 files: never more than keep, nor fewer; the first and the newest; for each power of
-// B a file whose age is between it and the next one, where B is the least that keep has room for; and gaps that never grow
-// towards the newest. Files are only ever removed, and those that are there are those that are known.
+// What series.c proves, after each of 3000 files: never more than keep, nor fewer; the first and
+// the newest; for each power of B a file whose age is between it and the next one, where B is the
+// least that keep has room for; and gaps that never grow towards the newest. Files are only ever
+// removed, and those that are there are those that are known.
 TEST_F(Series, AgesAreCoveredByPowersOfTwo)
 {
     for (unsigned keep : {2, 3, 4, 5, 8, 10, 11, 13, 14, 20, 40, 200}) {
@@ -175,22 +177,28 @@ TEST_F(Series, AgesAreCoveredByPowersOfTwo)
             ASSERT_EQ(0u, kept.front());
             ASSERT_EQ(newest, kept.back());
             before.insert(newest);
-            for (uint64_t number : kept) ASSERT_TRUE(before.count(number)) << number << " came back";
+            for (uint64_t number : kept)
+                ASSERT_TRUE(before.count(number)) << number << " came back";
             before = std::set<uint64_t>(kept.begin(), kept.end());
             for (size_t i = 2; i < kept.size(); i++) {
-                ASSERT_GE(kept[i - 1] - kept[i - 2], kept[i] - kept[i - 1]) << keep << " of " << newest + 1;
+                ASSERT_GE(kept[i - 1] - kept[i - 2], kept[i] - kept[i - 1])
+                    << keep << " of " << newest + 1;
             }
             unsigned bits = 1; // of the least B
             while (newest > 0 && (63u - __builtin_clzll(newest)) / bits + 2 > keep) bits++;
             for (unsigned from = 0; from < 64 && (uint64_t)1 << from <= newest; from += bits) {
-                ASSERT_TRUE(std::any_of(kept.begin(), kept.end(), [&](uint64_t number) {
-                    uint64_t age = newest - number;
-                    return age >> from > 0 && age >> from >> bits == 0;
-                })) << keep << " of " << newest + 1 << ": no file is 2^" << from << " to 2^" << from + bits << " old";
+                ASSERT_TRUE(std::any_of(kept.begin(), kept.end(),
+                                        [&](uint64_t number) {
+                                            uint64_t age = newest - number;
+                                            return age >> from > 0 && age >> from >> bits == 0;
+                                        }))
+                    << keep << " of " << newest + 1 << ": no file is 2^" << from << " to 2^"
+                    << from + bits << " old";
             }
         }
         EXPECT_EQ(keep, Files().size());
-        for (unsigned i = 0; i < series.kept_count; i++) EXPECT_TRUE(std::filesystem::remove(series.kept[i].path));
+        for (unsigned i = 0; i < series.kept_count; i++)
+            EXPECT_TRUE(std::filesystem::remove(series.kept[i].path));
         rb_heapprof_series_free(&series);
     }
 }

@@ -177,7 +177,8 @@ TEST_F(TablesTrimTest, CodeThatComesAndGoesNeedsNoMoreMemoryInTheEnd)
     EXPECT_EQ(used_bytes, mem_.used_bytes);
 }
 
-// When memory is short living objects that nothing names give up their identities, too, and their names.
+// When memory is short living objects that nothing names give up their identities, too, and their
+// names.
 TEST_F(TablesTrimTest, WhatLivesAndIsNotNeededMayBeLetGo)
 {
     static uint32_t *head;
@@ -192,7 +193,8 @@ TEST_F(TablesTrimTest, WhatLivesAndIsNotNeededMayBeLetGo)
             rb_heapprof_strings_intern(&tables_.strings, "a class", address / 0x100);
     }
     uint32_t needed = rb_heapprof_identities_find(&tables_.identities, 0x200);
-    tables_.identities.all[needed].library = rb_heapprof_strings_intern(&tables_.strings, "libc", 4);
+    tables_.identities.all[needed].library =
+        rb_heapprof_strings_intern(&tables_.strings, "libc", 4);
     uint32_t site = rb_heapprof_sites_intern(&tables_.sites, 0, needed);
     rb_heapprof_tables_trim(&tables_, nullptr);
     EXPECT_EQ(5u, tables_.strings.numbers.count);

@@ -108,7 +108,9 @@ class ThinningTest : public testing::Test {
     bool
     Chosen(size_t size)
     {
-        return rb_heapprof_sampler_uniform(&sampler_) * rb_heapprof_sampler_weight(interval_, size) <= 1;
+        return rb_heapprof_sampler_uniform(&sampler_) *
+                   rb_heapprof_sampler_weight(interval_, size) <=
+               1;
     }
 
     // The object's address, 0 when it is no sample.
@@ -302,16 +304,19 @@ TEST_F(ThinningTest, InStepsIsAsAtOnce)
             Object(site, 160);
             Piece(of_blocks, 4096 * i, 0, 160);
         }
-        for (uint64_t interval : {200, 1000}) ThinInSteps(interval, 1 + static_cast<uint32_t>(seed), [] {});
+        for (uint64_t interval : { 200, 1000 })
+            ThinInSteps(interval, 1 + static_cast<uint32_t>(seed), [] {});
         objects.push_back((InUse(site) - 2000) / Sigma(2000, 160, 1000));
-        blocks.push_back((rb_heapprof_blocks_in_use(&tables_.blocks) / 160 - 2000) / Sigma(2000, 160, 1000));
+        blocks.push_back((rb_heapprof_blocks_in_use(&tables_.blocks) / 160 - 2000) /
+                         Sigma(2000, 160, 1000));
         EXPECT_NEAR(Allocated(site), InUse(site), 0.01);
     }
     ExpectStandard(objects);
     ExpectStandard(blocks);
 }
 
-// Between any two steps an estimate is without bias: of what was there, of what has died, of what came since.
+// Between any two steps an estimate is without bias: of what was there, of what has died, of what
+// came since.
 TEST_F(ThinningTest, BetweenStepsEstimatesAreWithoutBias)
 {
     std::vector<double> half_way, alive, dead, born;
@@ -323,7 +328,8 @@ TEST_F(ThinningTest, BetweenStepsEstimatesAreWithoutBias)
         size_t steps = 0, deaths = 0, births = 0;
         ThinInSteps(200, 50, [&] {
             steps++;
-            for (int i = 0; i < 25; i++) Die(objects[3000 - ++deaths]); // those that are still to come, too
+            for (int i = 0; i < 25; i++)
+                Die(objects[3000 - ++deaths]); // those that are still to come, too
             for (int i = 0; i < 50; i++, births++) Object(late, 40);
             if (steps == 30) half_way.push_back((InUse(site) - 2250) / Sigma(1500, 40, 200));
         });
@@ -332,7 +338,8 @@ TEST_F(ThinningTest, BetweenStepsEstimatesAreWithoutBias)
         // The first thousand that died were known one by one.
         dead.push_back((Allocated(site) - InUse(site) - static_cast<double>(deaths)) /
                        Sigma(static_cast<double>(deaths) - 1000, 40, 200));
-        born.push_back((InUse(late) - static_cast<double>(births)) / Sigma(static_cast<double>(births), 40, 200));
+        born.push_back((InUse(late) - static_cast<double>(births)) /
+                       Sigma(static_cast<double>(births), 40, 200));
     }
     for (const auto &each : {half_way, alive, born}) ExpectStandard(each);
     double sum = 0;
@@ -349,7 +356,8 @@ TEST_F(ThinningTest, RoomIsThereAfterTheFirstSteps)
     uint32_t objects = tables_.live.addresses.numbers.count, pieces = tables_.blocks.live_count;
     mem_.budget_bytes = mem_.used_bytes;
     heapprof_sample sample = {Site(1), 0, 1, 40, 40};
-    for (uintptr_t address = 640; rb_heapprof_live_table_add(&tables_.live, &heads[0], address, &sample); address += 40) {
+    for (uintptr_t address = 640;
+         rb_heapprof_live_table_add(&tables_.live, &heads[0], address, &sample); address += 40) {
         rb_heapprof_sites_count_alloc(&tables_.sites, Site(1), 1, 40);
         objects++;
     }
@@ -441,7 +449,8 @@ TEST_F(ThinningTest, SitesThatNothingIsLeftOfGoAndTheirStacksWithThem)
     Die(dead);
     Thin(400);
     rb_heapprof_tables_trim(&tables_, nullptr);
-    EXPECT_EQ(tables_.live.addresses.numbers.count + 1, tables_.sites.numbers.count); // whose dead stay
+    EXPECT_EQ(tables_.live.addresses.numbers.count + 1,
+              tables_.sites.numbers.count); // whose dead stay
     EXPECT_EQ(tables_.sites.numbers.count, tables_.stacks.numbers.count);
     EXPECT_EQ(1, Allocated(Site(kSites + 1)));
     double estimate = 0;
@@ -583,7 +592,8 @@ TEST_F(ThinningTest, PiecesOfBlocksAreThinnedAsObjectsAre)
         Thin(2000);
         double bytes = rb_heapprof_sites_get(&tables_.sites, site)->alloc_bytes;
         z.push_back((bytes - truth) / std::sqrt(variance));
-        held.push_back((rb_heapprof_blocks_in_use(&tables_.blocks) - half) / std::sqrt(held_variance));
+        held.push_back((rb_heapprof_blocks_in_use(&tables_.blocks) - half) /
+                       std::sqrt(held_variance));
     }
     ExpectStandard(z);
     ExpectStandard(held);
@@ -648,7 +658,8 @@ TEST_F(ThinningTest, WhatIsOnlyReportedStaysWithoutBiasWhenItIsGivenBack)
             Piece(site, block, rb_heapprof_blocks_end(&tables_.blocks, block), kSize);
         }
         Thin(3000);
-        EXPECT_EQ(tables_.blocks.live_count * kSize, rb_heapprof_blocks_end(&tables_.blocks, block));
+        EXPECT_EQ(tables_.blocks.live_count * kSize,
+                  rb_heapprof_blocks_end(&tables_.blocks, block));
         for (int i = 0; i < 400; i++) {
             rb_heapprof_reported_give_back(&tables_.reported, kSize, &tables_.blocks, &sampler_);
         }
@@ -665,7 +676,8 @@ TEST_F(ThinningTest, DoublesUntilAboutHalfIsLeft)
     for (uint64_t interval : {1, 10, 1000, 100000}) {
         Restart(interval, 7);
         for (int i = 0; i < 200000; i++) Object(Site(1), 40);
-        for (uintptr_t block = 1; block <= 100; block++) Piece(Site(2, true), block << 20, 0, 1 << 20);
+        for (uintptr_t block = 1; block <= 100; block++)
+            Piece(Site(2, true), block << 20, 0, 1 << 20);
         heapprof_thinning now = Thinning(interval);
         unsigned int doublings =
             rb_heapprof_thinning_doublings(&tables_, &now, HEAPPROF_FULL_OBJECTS);
@@ -720,7 +732,8 @@ TEST_F(ThinningTest, FullTablesAreToldApart)
     heapprof_sample sample = {site, 0, 1, 40, 40};
     EXPECT_EQ(unsigned{HEAPPROF_FULL_OBJECTS}, until_refused([&] {
         uintptr_t address = 0x10000 + 640 * ++next_;
-        if (!rb_heapprof_live_table_add(&tables_.live, PageHead(address), address, &sample)) return false;
+        if (!rb_heapprof_live_table_add(&tables_.live, PageHead(address), address, &sample))
+            return false;
         rb_heapprof_sites_count_alloc(&tables_.sites, site, 1, 40);
         return true;
     }));
@@ -734,9 +747,10 @@ TEST_F(ThinningTest, FullTablesAreToldApart)
         return true;
     }));
     uint32_t line = 0;
-    EXPECT_EQ(unsigned{HEAPPROF_FULL_OBJECTS | HEAPPROF_FULL_BLOCKS | HEAPPROF_FULL_STACKS},
+    EXPECT_EQ(unsigned { HEAPPROF_FULL_OBJECTS | HEAPPROF_FULL_BLOCKS | HEAPPROF_FULL_STACKS },
               until_refused([&] {
-                  return rb_heapprof_stacks_push(&tables_.stacks, 0, 1, ++line) != HEAPPROF_NO_STACK;
+                  return rb_heapprof_stacks_push(&tables_.stacks, 0, 1, ++line) !=
+                         HEAPPROF_NO_STACK;
               }));
     Thin(100);
     EXPECT_EQ(0u, rb_heapprof_tables_full(&tables_) & HEAPPROF_FULL_OBJECTS);

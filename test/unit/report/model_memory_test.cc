@@ -1,8 +1,8 @@
 // model_memory_test.cc - reading, adding up, writing and showing profiles when memory runs out.
 //
-// The C library's allocation functions are replaced for this program by ones that refuse the request a
-// test asks them to. Every request is refused once, in turn: then there is no result, an error says so where
-// there is one, and nothing leaks.
+// The C library's allocation functions are replaced for this program by ones that refuse the
+// request a test asks them to. Every request is refused once, in turn: then there is no result, an
+// error says so where there is one, and nothing leaks.
 
 #include <gtest/gtest.h>
 
@@ -33,12 +33,14 @@ SomeProfile(uint64_t shift)
     for (uint64_t i = 1; i <= 300; i++) {
         bytes.Function(i * shift, "function " + std::to_string(i), "/file" + std::to_string(i));
         bytes.Location(i * shift, {{i * shift, i}});
-        bytes.Sample({i * shift, shift}, {1, 40}, bytes.Label("class", "C" + std::to_string(i % 7)));
+        bytes.Sample({ i * shift, shift }, { 1, 40 },
+                     bytes.Label("class", "C" + std::to_string(i % 7)));
     }
     return bytes.All();
 }
 
-// Does it with each request refused in turn, until there is none left to refuse. It returns whether it is done.
+// Does it with each request refused in turn, until there is none left to refuse. It returns whether
+// it is done.
 void
 RefuseEach(const std::function<bool()> &work)
 {
@@ -67,7 +69,8 @@ TEST(ModelMemory, Reading)
     for (const std::string &bytes : {plain, gzip}) {
         RefuseEach([&bytes] {
             char error[HEAPPROF_READER_ERROR_MAX] = "";
-            heapprof_model *model = rb_heapprof_reader_read_bytes(bytes.data(), bytes.size(), error);
+            heapprof_model *model =
+                rb_heapprof_reader_read_bytes(bytes.data(), bytes.size(), error);
             bool told = model || strstr(error, "no memory");
             rb_heapprof_model_free(model);
             if (!told) abort();
@@ -133,7 +136,8 @@ TEST(ModelMemory, PageTables)
         report_page_tables tables;
         report_page_tables_init(&tables, 2, nullptr);
         bool made = report_page_tables_add(&tables, one.get(), types, 1) &&
-                    report_page_tables_add(&tables, two.get(), types, -1) && report_page_tables_fold(&tables, 10, 10);
+                    report_page_tables_add(&tables, two.get(), types, -1) &&
+                    report_page_tables_fold(&tables, 10, 10);
         report_page_tables_free(&tables);
         return made;
     });

@@ -18,7 +18,10 @@ namespace {
 
 class Tables {
   public:
-    explicit Tables(uint32_t types, const char *directory = nullptr) { report_page_tables_init(&tables_, types, directory); }
+    explicit Tables(uint32_t types, const char *directory = nullptr)
+    {
+        report_page_tables_init(&tables_, types, directory);
+    }
     ~Tables() { report_page_tables_free(&tables_); }
     Tables(const Tables &) = delete;
     Tables &operator=(const Tables &) = delete;
@@ -57,9 +60,12 @@ class Tables {
     {
         std::multimap<std::string, std::string> labels;
         for (; set > 0; set = report_tuples_get(&tables_.sets, set)[0]) {
-            const uint32_t *label = report_tuples_get(&tables_.labels, report_tuples_get(&tables_.sets, set)[1]);
+            const uint32_t *label =
+                report_tuples_get(&tables_.labels, report_tuples_get(&tables_.sets, set)[1]);
             uint64_t number = static_cast<uint64_t>(label[2]) << 32 | label[3];
-            labels.emplace(Text(label[0]), label[1] ? Text(label[1]) : std::to_string(static_cast<int64_t>(number)) + Text(label[4]));
+            labels.emplace(Text(label[0]), label[1] ? Text(label[1])
+                                                    : std::to_string(static_cast<int64_t>(number)) +
+                                                          Text(label[4]));
         }
         return labels;
     }
@@ -72,8 +78,10 @@ class Tables {
         for (uint32_t row = 1; row <= tables_.rows.count; row++) {
             const uint32_t *tuple = report_tuples_get(&tables_.rows, row);
             std::string key = Stack(tuple[0]) + "|";
-            for (const auto &label : Labels(tuple[1])) key += " " + label.first + "=" + label.second;
-            const int64_t *values = tables_.values + static_cast<size_t>(row - 1) * tables_.type_count;
+            for (const auto &label : Labels(tuple[1]))
+                key += " " + label.first + "=" + label.second;
+            const int64_t *values =
+                tables_.values + static_cast<size_t>(row - 1) * tables_.type_count;
             EXPECT_EQ(0u, rows.count(key)) << key;
             rows[key].assign(values, values + tables_.type_count);
         }
@@ -120,18 +128,22 @@ class Random {
     AddSample(ProfileBytes *bytes, int sign)
     {
         std::vector<uint64_t> locations(random_() % 5);
-        std::vector<int64_t> values = {static_cast<int64_t>(random_() % 9) - 4, static_cast<int64_t>(random_() % 1000) + 1};
+        std::vector<int64_t> values = { static_cast<int64_t>(random_() % 9) - 4,
+                                        static_cast<int64_t>(random_() % 1000) + 1 };
         std::string stack, labels, text;
         for (uint64_t &location : locations) {
             location = 1 + random_() % 10;
-            stack = "f" + std::to_string(1 + location % 5) + ":" + std::to_string(location) + " " + stack;
+            stack = "f" + std::to_string(1 + location % 5) + ":" + std::to_string(location) + " " +
+                    stack;
         }
         bool aged = random_() % 2, typed = random_() % 2, first = random_() % 2;
-        std::string age = aged ? bytes->NumberLabel("age", -3, "gcs") : "", type = typed ? bytes->Label("class", "String") : "";
+        std::string age = aged ? bytes->NumberLabel("age", -3, "gcs") : "",
+                    type = typed ? bytes->Label("class", "String") : "";
         if (aged) text += " age=-3gcs";
         if (typed) text += " class=String";
         bytes->Sample(locations, values, first ? age + type : type + age);
-        std::vector<int64_t> &sums = rows.emplace(stack + "|" + text, std::vector<int64_t>(2)).first->second;
+        std::vector<int64_t> &sums =
+            rows.emplace(stack + "|" + text, std::vector<int64_t>(2)).first->second;
         for (size_t t = 0; t < 2; t++) sums[t] += sign * values[t];
     }
 };
@@ -181,7 +193,9 @@ TEST(PageTables, KnowInlinedFunctionsAndAddresses)
     Model model(bytes.All());
     Tables tables(1);
     tables.Add(model);
-    EXPECT_EQ((std::map<std::string, std::vector<int64_t>>{{"outer:10 inlined:20 0xbeef:0 |", {5}}}), tables.Rows());
+    EXPECT_EQ((std::map<std::string, std::vector<int64_t>> {
+                  { "outer:10 inlined:20 0xbeef:0 |", { 5 } } }),
+              tables.Rows());
 }
 
 TEST(PageTables, KnowWhoseAFileIs)
@@ -204,8 +218,8 @@ TEST(PageTables, KnowWhoseAFileIs)
     }
 }
 
-// A few bytes that unpack to stacks of a billion frames: 3,000 lines in a location, in a stack 3,000
-// times, in 100 stacks.
+// A few bytes that unpack to stacks of a billion frames: 3,000 lines in a location, in a stack
+// 3,000 times, in 100 stacks.
 TEST(PageTables, OfAPathWithoutEndKeepTheBeginning)
 {
     ProfileBytes bytes;
@@ -252,8 +266,10 @@ TEST(PageTables, FoldWhatIsSmallIntoItsCaller)
 
     ASSERT_TRUE(report_page_tables_fold(tables.get(), 50, UINT32_MAX));
     EXPECT_EQ(totals, tables.Totals());
-    EXPECT_EQ((std::map<std::string, std::vector<int64_t>>{
-                  {"main:1 large:1 |", {100000, 100000000}}, {"main:1 f7:1 |", {50, 1}}, {"main:1 |", {99, 99}}}),
+    EXPECT_EQ((std::map<std::string, std::vector<int64_t>> {
+                  { "main:1 large:1 |", { 100000, 100000000 } },
+                  { "main:1 f7:1 |", { 50, 1 } },
+                  { "main:1 |", { 99, 99 } } }),
               tables.Rows());
 }
 
@@ -265,7 +281,8 @@ TEST(PageTables, OfTooManyRowsTheSmallLoseTheirLabels)
     bytes.Function(1, "main");
     bytes.Location(1, {{1, 1}});
     bytes.Sample({1}, {100, 100000000}, bytes.Label("class", "Large"));
-    for (int i = 0; i < 50; i++) bytes.Sample({1}, {0, 2}, bytes.Label("class", "C" + std::to_string(i)));
+    for (int i = 0; i < 50; i++)
+        bytes.Sample({ 1 }, { 0, 2 }, bytes.Label("class", "C" + std::to_string(i)));
     bytes.Sample({1}, {3, 2}, bytes.Label("class", "Many")); // small in space, but not in objects
     Model model(bytes.All());
     Tables tables(2);
@@ -273,9 +290,10 @@ TEST(PageTables, OfTooManyRowsTheSmallLoseTheirLabels)
     ASSERT_TRUE(report_page_tables_fold(tables.get(), 1, 52));
     EXPECT_EQ(52u, tables->rows.count); // there was room for all
     ASSERT_TRUE(report_page_tables_fold(tables.get(), 1, 51));
-    EXPECT_EQ((std::map<std::string, std::vector<int64_t>>{{"main:1 | class=Large", {100, 100000000}},
-                                                           {"main:1 | class=Many", {3, 2}},
-                                                           {"main:1 |", {0, 100}}}),
+    EXPECT_EQ((std::map<std::string, std::vector<int64_t>> {
+                  { "main:1 | class=Large", { 100, 100000000 } },
+                  { "main:1 | class=Many", { 3, 2 } },
+                  { "main:1 |", { 0, 100 } } }),
               tables.Rows());
 }
 

@@ -38,7 +38,8 @@ Place(const char *file, int64_t line)
 std::string
 Uri(const std::string &uri)
 {
-    return "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"" + uri + "\"},\"region\":{\"startLine\":3}}}";
+    return "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"" + uri +
+           "\"},\"region\":{\"startLine\":3}}}";
 }
 
 TEST(Sarif, AFileIsAUri)
@@ -51,7 +52,8 @@ TEST(Sarif, AFileWithoutALineOrLongerThanAnyIsLeftOut)
 {
     EXPECT_EQ("{}", Location(Place("/a", 0)));
     EXPECT_EQ("{}", Location(Place(std::string(4097, 'a').c_str(), 3)));
-    EXPECT_EQ(Uri("file://" + std::string("/") + std::string(4095, 'a')), Location(Place(("/" + std::string(4095, 'a')).c_str(), 3)));
+    EXPECT_EQ(Uri("file://" + std::string("/") + std::string(4095, 'a')),
+              Location(Place(("/" + std::string(4095, 'a')).c_str(), 3)));
 }
 
 TEST(Sarif, APlaceHasColumnFunctionAndMessage)
@@ -60,8 +62,11 @@ TEST(Sarif, APlaceHasColumnFunctionAndMessage)
     place.column = 4;
     place.function = "A#b";
     place.message = "in this macro";
-    EXPECT_EQ("{\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"a.c\"},\"region\":{\"startLine\":3,\"startColumn\":4}},"
-              "\"logicalLocations\":[{\"fullyQualifiedName\":\"A#b\"}],\"message\":{\"text\":\"in this macro\"}}", Location(place));
+    EXPECT_EQ("{\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"a.c\"},\"region\":{"
+              "\"startLine\":3,\"startColumn\":4}},"
+              "\"logicalLocations\":[{\"fullyQualifiedName\":\"A#b\"}],\"message\":{\"text\":\"in "
+              "this macro\"}}",
+              Location(place));
 }
 
 } // namespace

@@ -16,7 +16,8 @@
 // A file that has no name; closed at the end.
 class MemoryFile {
   public:
-    explicit MemoryFile(const void *bytes = "", size_t size = 0) : fd_(memfd_create("elf", MFD_CLOEXEC))
+    explicit MemoryFile(const void *bytes = "", size_t size = 0)
+        : fd_(memfd_create("elf", MFD_CLOEXEC))
     {
         Write(bytes, size);
     }
@@ -84,7 +85,8 @@ struct ElfImage {
     Bytes() const
     {
         std::string bytes = Raw(&header, sizeof(header)) + Raw(&segment, sizeof(segment));
-        bytes += Raw(&note, sizeof(note)) + Raw(owner, sizeof(owner)) + Raw(build_id, sizeof(build_id));
+        bytes +=
+            Raw(&note, sizeof(note)) + Raw(owner, sizeof(owner)) + Raw(build_id, sizeof(build_id));
         bytes += Raw(symbols.data(), symbols.size() * sizeof(ElfW(Sym))) + names;
         return bytes + Raw(sections, sizeof(sections));
     }

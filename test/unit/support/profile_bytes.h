@@ -74,18 +74,20 @@ class ProfileBytes {
         things += Bytes(1, Number(1, String(type)) + Number(2, String(unit)));
     }
 
-    void
-    Function(uint64_t id, const std::string &name, const std::string &file = "app.rb", uint64_t start = 1)
+    void Function(uint64_t id, const std::string &name, const std::string &file = "app.rb",
+                  uint64_t start = 1)
     {
-        things += Bytes(5, Number(1, id) + Number(2, String(name)) + Number(4, String(file)) + Number(5, start));
+        things += Bytes(5, Number(1, id) + Number(2, String(name)) + Number(4, String(file)) +
+                               Number(5, start));
     }
 
     // Lines: function and line of each, the innermost first.
-    void
-    Location(uint64_t id, const std::vector<std::pair<uint64_t, uint64_t>> &lines, uint64_t mapping = 0)
+    void Location(uint64_t id, const std::vector<std::pair<uint64_t, uint64_t>> &lines,
+                  uint64_t mapping = 0)
     {
         std::string bytes = Number(1, id) + Number(2, mapping);
-        for (const auto &line : lines) bytes += Bytes(4, Number(1, line.first) + Number(2, line.second));
+        for (const auto &line : lines)
+            bytes += Bytes(4, Number(1, line.first) + Number(2, line.second));
         things += Bytes(4, bytes);
     }
 
@@ -98,15 +100,17 @@ class ProfileBytes {
     std::string
     NumberLabel(const std::string &key, int64_t number, const std::string &unit)
     {
-        return Bytes(3, Number(1, String(key)) + Number(3, static_cast<uint64_t>(number)) + Number(4, String(unit)));
+        return Bytes(3, Number(1, String(key)) + Number(3, static_cast<uint64_t>(number)) +
+                            Number(4, String(unit)));
     }
 
     void
     Sample(const std::vector<uint64_t> &locations, const std::vector<int64_t> &values,
            const std::string &labels = "")
     {
-        things += Bytes(2, Packed(1, locations) +
-                               Packed(2, std::vector<uint64_t>(values.begin(), values.end())) + labels);
+        things +=
+            Bytes(2, Packed(1, locations) +
+                         Packed(2, std::vector<uint64_t>(values.begin(), values.end())) + labels);
     }
 
     std::string
@@ -122,7 +126,9 @@ class ProfileBytes {
 // A model that is freed; null with an error.
 class Model {
   public:
-    explicit Model(const std::string &bytes) : model_(rb_heapprof_reader_read_bytes(bytes.data(), bytes.size(), error_)) {}
+    explicit Model(const std::string &bytes)
+        : model_(rb_heapprof_reader_read_bytes(bytes.data(), bytes.size(), error_))
+    {}
     explicit Model(heapprof_model *model) : model_(model) {}
     ~Model() { rb_heapprof_model_free(model_); }
     Model(const Model &) = delete;
@@ -162,7 +168,8 @@ class Model {
         std::string line;
         for (uint32_t i = 0; i < samples.location_count; i++) line += Frames(samples.locations[i]);
         line += "|";
-        for (uint32_t i = 0; i < model_->type_count; i++) line += " " + std::to_string(samples.values[i]);
+        for (uint32_t i = 0; i < model_->type_count; i++)
+            line += " " + std::to_string(samples.values[i]);
         line += " |";
         for (uint32_t i = 0; i < samples.label_count; i++) {
             const heapprof_model_label &label = samples.labels[i];
@@ -179,7 +186,9 @@ class Model {
         std::string text;
         for (uint32_t l = location->first_line; l < location[1].first_line; l++) {
             const heapprof_model_line &line = model_->lines[l];
-            text += line.function == HEAPPROF_NO_PLACE ? "?" : Text(model_->functions[line.function].name);
+            text += line.function == HEAPPROF_NO_PLACE
+                        ? "?"
+                        : Text(model_->functions[line.function].name);
             text += ":" + std::to_string(line.line) + " ";
         }
         return text.empty() ? "0x" + std::to_string(location->address) + " " : text;

@@ -1,5 +1,6 @@
-// refusing_malloc.h - replaces malloc and its like, and mmap, in the program that includes it: a request is
-// refused when a test asks for that (refusing.h), and while one is watching blocks are counted.
+// refusing_malloc.h - replaces malloc and its like, and mmap, in the program that includes it: a
+// request is refused when a test asks for that (refusing.h), and while one is watching blocks are
+// counted.
 
 #ifndef HEAPPROF_REFUSING_MALLOC_H
 #define HEAPPROF_REFUSING_MALLOC_H

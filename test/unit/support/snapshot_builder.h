@@ -140,7 +140,8 @@ class SnapshotBuilder {
     void
     Own(uintptr_t block, uint32_t class_id, uint32_t entry = 0)
     {
-        heapprof_owner owner = {0x10, class_id, rb_heapprof_owner_seen(static_cast<uint32_t>(facts.gc_count), 0)};
+        heapprof_owner owner = { 0x10, class_id,
+                                 rb_heapprof_owner_seen(static_cast<uint32_t>(facts.gc_count), 0) };
         if (entry) {
             owner.object = rb_heapprof_address_table_address(&tables_.live.addresses, entry);
         }

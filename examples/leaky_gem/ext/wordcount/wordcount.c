@@ -26,7 +26,9 @@ words_free(void *data)
     free(data);
 }
 
-static const rb_data_type_t words_type = {"WordCount", {NULL, words_free}, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY};
+static const rb_data_type_t words_type = {
+    "WordCount", { NULL, words_free }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY
+};
 
 static struct words *
 words_of(VALUE self)
@@ -78,7 +80,8 @@ words_initialize(VALUE self, VALUE text)
     copy = strdup(StringValueCStr(text));
     if (!copy) rb_memerror();
     for (char *word = strtok_r(copy, " \n", &rest); word; word = strtok_r(NULL, " \n", &rest)) {
-        if (strlen(word) > WORD_MOST) rb_raise(rb_eArgError, "a word is longer than %d bytes", WORD_MOST);
+        if (strlen(word) > WORD_MOST)
+            rb_raise(rb_eArgError, "a word is longer than %d bytes", WORD_MOST);
         add(words, word);
     }
     free(copy);
