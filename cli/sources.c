@@ -8,6 +8,8 @@
  */
 #include "cli/sources.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,13 +38,7 @@ struct blocks {
 bool
 cli_sources_add(struct cli_sources *sources, const char *path, uint32_t file, uint32_t line)
 {
-    if (sources->count == sources->capacity) {
-        size_t capacity = sources->capacity ? 2 * sources->capacity : 256;
-        struct cli_source_place *places = realloc(sources->places, capacity * sizeof(*places));
-        if (!places) return false;
-        sources->places = places;
-        sources->capacity = capacity;
-    }
+    if (!HEAPPROF_ARRAY_GROW(sources->places, sources->capacity, sources->count + 1)) return false;
     sources->places[sources->count++] = (struct cli_source_place){path, file, line};
     return true;
 }

@@ -56,12 +56,14 @@ static bool
 add_file(struct memcheck_suppressions *suppressions, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char **files = realloc(suppressions->files, (suppressions->file_count + 1) * sizeof(*files));
+    size_t number = suppressions->file_count;
 
-    if (!files) return false;
-    suppressions->files = files;
-    files[suppressions->file_count] = strdup(slash ? slash + 1 : path);
-    return files[suppressions->file_count++] != NULL;
+    if (!HEAPPROF_ARRAY_GROW(suppressions->files, suppressions->file_capacity, number + 1)) {
+        return false;
+    }
+    suppressions->files[number] = strdup(slash ? slash + 1 : path);
+    suppressions->file_count++;
+    return suppressions->files[number] != NULL;
 }
 
 static bool

@@ -28,7 +28,7 @@ struct memcheck_suppressions {
     struct memcheck_suppression *all;
     size_t count, capacity;
     char **files;                     /* names */
-    size_t file_count;
+    size_t file_count, file_capacity;
 };
 
 #define MEMCHECK_SUPPRESSIONS_ERROR_MAX 384

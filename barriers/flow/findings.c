@@ -1,6 +1,8 @@
 /* findings.c - keeps one finding for each place and field, and orders them. */
 #include "barriers/flow/findings.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,10 +75,8 @@ wb_add_finding(struct wb_findings *findings, const struct wb_finding *finding)
         findings->truncated = true;
         return;
     }
-    if (findings->count == findings->capacity) {
-        findings->capacity = findings->capacity * 2 + 16;
-        findings->all = realloc(findings->all, findings->capacity * sizeof(*findings->all));
-        if (!findings->all) wb_out_of_memory();
+    if (!HEAPPROF_ARRAY_GROW(findings->all, findings->capacity, findings->count + 1)) {
+        wb_out_of_memory();
     }
     struct wb_finding *copy = WB_NEW(findings->arena, struct wb_finding);
     *copy = *finding;

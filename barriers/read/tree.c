@@ -1,6 +1,8 @@
 /* tree.c - helpers for clang's tree and for ours. They recurse into nothing. */
 #include "barriers/read/reader.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,10 +31,8 @@ wb_named_p(CXCursor cursor, const char *name)
 void
 wb_add_cursor(struct wb_cursors *cursors, CXCursor cursor)
 {
-    if (cursors->count == cursors->capacity) {
-        cursors->capacity = cursors->capacity * 2 + 4;
-        cursors->items = realloc(cursors->items, cursors->capacity * sizeof(CXCursor));
-        if (!cursors->items) wb_out_of_memory();
+    if (!HEAPPROF_ARRAY_GROW(cursors->items, cursors->capacity, cursors->count + 1)) {
+        wb_out_of_memory();
     }
     cursors->items[cursors->count++] = cursor;
 }
