@@ -54,10 +54,7 @@ compact_moving(void *pointer)
 }
 
 static const rb_data_type_t moving_type = { // moved-reference moves
-    "moving",
-    { mark_moving, RUBY_DEFAULT_FREE, NULL, compact_moving },
-    0,
-    0,
+    "moving", { mark_moving, RUBY_DEFAULT_FREE, NULL, compact_moving }, 0, 0,
     RUBY_TYPED_WB_PROTECTED
 };
 
@@ -139,9 +136,8 @@ struct bare {
     int number;
 };
 
-static const rb_data_type_t bare_type = {
-    "bare", { NULL, RUBY_DEFAULT_FREE }, 0, 0, 0
-}; // could-be-protected
+static const rb_data_type_t bare_type = // could-be-protected
+    { "bare", { NULL, RUBY_DEFAULT_FREE }, 0, 0, 0 };
 
 struct full {
     VALUE reference;
@@ -153,9 +149,8 @@ mark_full(void *pointer)
     rb_gc_mark(((struct full *)pointer)->reference);
 }
 
-static const rb_data_type_t full_type = {
-    "full", { mark_full, RUBY_DEFAULT_FREE }, 0, 0, 0
-}; // could-be-protected
+static const rb_data_type_t full_type = // could-be-protected
+    { "full", { mark_full, RUBY_DEFAULT_FREE }, 0, 0, 0 };
 
 VALUE
 fill(VALUE self, VALUE value)
@@ -165,12 +160,10 @@ fill(VALUE self, VALUE value)
     return RB_OBJ_WRITE(self, &full->reference, value);
 }
 
-static const rb_data_type_t pair_type = {
-    "pair", { mark_both, RUBY_DEFAULT_FREE }, 0, 0, 0
-}; // could-be-protected
-static const rb_data_type_t other_type = {
-    "other", { mark_both, RUBY_DEFAULT_FREE }, 0, 0, 0
-}; // could-be-protected
+static const rb_data_type_t pair_type = // could-be-protected
+    { "pair", { mark_both, RUBY_DEFAULT_FREE }, 0, 0, 0 };
+static const rb_data_type_t other_type = // could-be-protected
+    { "other", { mark_both, RUBY_DEFAULT_FREE }, 0, 0, 0 };
 
 VALUE
 lack(VALUE self, VALUE value)
@@ -196,9 +189,8 @@ mark_somewhere(void *pointer)
     do_something(pointer);
 }
 
-static const rb_data_type_t unseen_type = {
-    "unseen", { mark_somewhere, RUBY_DEFAULT_FREE }, 0, 0, 0
-};
+static const rb_data_type_t unseen_type =
+    { "unseen", { mark_somewhere, RUBY_DEFAULT_FREE }, 0, 0, 0 };
 
 struct table {
     struct st_table *table;
