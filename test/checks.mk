@@ -242,6 +242,10 @@ PROGRAMS =
 check-programs: installed
 	$(Q) $(prefix)/bin/ruby test/programs/run $(PROGRAMS)
 
+# Somebody with a Rails application that grows types two commands.
+check-first-use: installed
+	$(Q) $(prefix)/bin/ruby test/first_use/run
+
 # Leaks of released gems (doc/leaky-gems.md). ENGINE=valgrind: by Valgrind.
 ENGINE = vm
 
@@ -386,7 +390,7 @@ $(UNIT)/%_fuzz.o: test/fuzz/%_fuzz.cc
 .PHONY: check-checked check-debug check-full check-upstream-core check-upstream-compact
 .PHONY: check-accuracy check-large check-upstream check-descriptor-aarch64
 .PHONY: check-descriptor-variants check-upstream-barriers check-upstream-graph
-.PHONY: check-upstream-fixes check-programs check-server check-proxies check-heaps check-guides
+.PHONY: check-upstream-fixes check-programs check-first-use check-server check-proxies check-heaps check-guides
 .PHONY: check-dist check-deb check-gems check-leaky-gems units units-asan units-tsan check-unit
 .PHONY: check-unit-malloc check-sanitizers check-asan check-tsan unit-tools torture
 .PHONY: check-torture check-attached fuzz fuzz-corpus fuzz-build run-fuzz run-fuzz-corpus
