@@ -50,6 +50,13 @@ VALUE rb_heapprof_fiber_block(const struct rb_fiber_struct *fiber);
 VALUE rb_heapprof_fiber_resumer(const struct rb_fiber_struct *fiber);
 const char *rb_heapprof_fiber_state(const struct rb_fiber_struct *fiber);
 
+/* What the reference at that offset of a structure of MRI's is called: "receiver". Returns NULL if
+ * that is not known. (vm/names/fields.c) */
+const char *rb_heapprof_field_name(const rb_data_type_t *type, size_t offset);
+
+/* What a variable is called whose ID has no name. Returns NULL if that is not known. (vm/errors.h) */
+const char *rb_heapprof_hidden_variable_name(ID id);
+
 /* The bytes in memory of the stacks of a fiber. 0 for other objects and for a thread's own fiber.
  * (vm/names/fiber.c) */
 size_t rb_heapprof_fiber_resident_bytes(VALUE object);

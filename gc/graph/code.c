@@ -208,7 +208,7 @@ graph_frame(struct heapprof_graph *graph, const rb_control_frame_t *frame)
 }
 
 static enum rb_id_table_iterator_result
-graph_fiber_local_i(ID id, VALUE value, void *data)
+graph_local_by_name_i(ID id, VALUE value, void *data)
 {
     struct heapprof_graph *graph = data;
 
@@ -229,7 +229,7 @@ graph_context(struct heapprof_graph *graph, const rb_execution_context_t *ec)
     graph_field(graph, "exception", ec->errinfo);
     graph_field(graph, "special variables", ec->root_svar);
     graph_field(graph, "fiber storage", ec->storage);
-    if (ec->local_storage) rb_id_table_foreach(ec->local_storage, graph_fiber_local_i, graph);
+    if (ec->local_storage) rb_id_table_foreach(ec->local_storage, graph_local_by_name_i, graph);
 }
 
 static void
@@ -277,6 +277,20 @@ graph_untouched_bytes(VALUE object)
     return resident && resident < bytes ? bytes - resident : 0;
 }
 
+/* Both objects of each message; that of a taker is no object. */
+static void
+graph_ractor_queue(struct heapprof_graph *graph, const struct rb_ractor_queue *queue)
+{
+    for (int i = 0; i < queue->cnt; i++) {
+        const struct rb_ractor_basket *basket = &queue->baskets[(queue->start + i) % queue->size];
+        graph_field(graph, "sender", basket->sender);
+        if (basket->type.e == basket_type_ref || basket->type.e == basket_type_copy ||
+            basket->type.e == basket_type_move || basket->type.e == basket_type_will) {
+            graph_field(graph, "message", basket->p.send.v);
+        }
+    }
+}
+
 static void
 graph_ractor(struct heapprof_graph *graph, const rb_ractor_t *ractor)
 {
@@ -288,6 +302,11 @@ graph_ractor(struct heapprof_graph *graph, const rb_ractor_t *ractor)
     graph_field(graph, "standard input", ractor->r_stdin);
     graph_field(graph, "standard output", ractor->r_stdout);
     graph_field(graph, "standard error", ractor->r_stderr);
+    graph_ractor_queue(graph, &ractor->sync.recv_queue);
+    graph_ractor_queue(graph, &ractor->sync.takers_queue);
+    graph_field(graph, "lock", ractor->receiving_mutex);
+    graph_field(graph, "lock", ractor->local_storage_store_lock);
+    if (ractor->idkey_local_storage) rb_id_table_foreach(ractor->idkey_local_storage, graph_local_by_name_i, graph);
 }
 
 /* All marked references without a name are on a stack. */
@@ -299,6 +318,13 @@ graph_has_stack_p(VALUE object)
 
 /* ---- by type ---- */
 
+static void
+graph_binding(struct heapprof_graph *graph, const rb_binding_t *binding)
+{
+    graph_block(graph, &binding->block);
+    graph_field(graph, "path", binding->pathobj);
+}
+
 /* Names what an object of MRI's own T_DATA types refers to. Returns false if it is of another
  * type. */
 static bool
@@ -308,7 +334,7 @@ graph_own_data(struct heapprof_graph *graph, VALUE object)
 
     if (!data) return false;
     if (rb_obj_is_proc(object)) graph_block(graph, &((const rb_proc_t *)data)->block);
-    else if (RTYPEDDATA_TYPE(object) == &ruby_binding_data_type) graph_block(graph, &((const rb_binding_t *)data)->block);
+    else if (RTYPEDDATA_TYPE(object) == &ruby_binding_data_type) graph_binding(graph, data);
     else if (RTYPEDDATA_TYPE(object) == &ruby_threadptr_data_type) graph_thread(graph, data);
     else if (rb_obj_is_fiber(object)) graph_fiber(graph, data);
     else if (rb_ractor_p(object)) graph_ractor(graph, data);

@@ -28,6 +28,7 @@ graph_method_entry(struct heapprof_graph *graph, const rb_method_entry_t *method
 {
     const rb_method_definition_t *definition = method->def;
 
+    graph_field(graph, "itself", (VALUE)method); /* it marks itself to be pinned */
     graph_field(graph, "owner", method->owner);
     graph_field(graph, "defined class", method->defined_class);
     if (!definition) return;
@@ -116,8 +117,8 @@ graph_name_words(struct heapprof_graph *graph, VALUE object)
     for (size_t i = 0; i < graph->word_count; i++) {
         VALUE word = graph->words[i];
         if (RB_SPECIAL_CONST_P(word) || !graph_find_marked(graph, word)) continue;
-        graph_edge(graph, HEAPPROF_DUMP_OFFSET,
-                   graph_offset_name(graph, RTYPEDDATA_TYPE(object)->wrap_struct_name, i * sizeof(word)), word);
+        struct heapprof_dump_name name = graph_offset_name(graph, RTYPEDDATA_TYPE(object), i * sizeof(word));
+        graph_edge(graph, name.kind, name.name, word);
     }
 }
 
@@ -132,11 +133,19 @@ graph_read_words(struct heapprof_graph *graph, VALUE object)
     graph->word_count = words;
 }
 
-/* The list of objects that rb_gc_register_mark_object keeps. */
-static bool
-graph_registered_p(VALUE object)
+/* What all references of MRI's own lists are called. Returns NULL for an object of another type. */
+static const char *
+graph_element_name(VALUE object)
 {
-    return RTYPEDDATA_P(object) && strcmp(RTYPEDDATA_TYPE(object)->wrap_struct_name, "VM/pin_array_list") == 0;
+    static const struct { const char *type, *name; } lists[] = {
+        {"VM/pin_array_list", "registered by C code"}, /* by rb_gc_register_mark_object */
+        {"autoload_table", "autoload"}, {"backtrace", "frame"},
+    };
+
+    for (size_t i = 0; RTYPEDDATA_P(object) && i < numberof(lists); i++) {
+        if (strcmp(RTYPEDDATA_TYPE(object)->wrap_struct_name, lists[i].type) == 0) return lists[i].name;
+    }
+    return NULL;
 }
 
 /* Names the marked references that have no name so far. */
@@ -160,6 +169,8 @@ graph_name_data(struct heapprof_graph *graph, VALUE object)
 static void
 graph_data(struct heapprof_graph *graph, struct graph_object *o)
 {
+    const char *element = graph_element_name(o->object);
+
     graph_generic_ivars(graph, o->object); /* marking tells of these, too */
     if (graph_declared_p(o->object)) {
         graph_declared_data(graph, o);
@@ -170,7 +181,5 @@ graph_data(struct heapprof_graph *graph, struct graph_object *o)
     graph_name_data(graph, o->object);
     graph_name_marked(graph);
     if (graph_has_stack_p(o->object)) graph_name_rest(graph, HEAPPROF_DUMP_STACK, graph_text_of(graph, "stack"));
-    if (graph_registered_p(o->object)) {
-        graph_name_rest(graph, HEAPPROF_DUMP_FIELD, graph_text_of(graph, "registered by C code"));
-    }
+    if (element) graph_name_rest(graph, HEAPPROF_DUMP_FIELD, graph_text_of(graph, element));
 }

@@ -29,7 +29,7 @@ graph_label_ivars(struct heapprof_graph *graph, const struct graph_object *o)
          shape = shape->parent_id == INVALID_SHAPE_ID ? NULL : rb_shape_get_shape_by_id(shape->parent_id)) {
         if (shape->type != SHAPE_IVAR) continue;
         graph_label(graph, shape->next_iv_index - 1, graph_variable_kind(shape->edge_name),
-                    graph_id_name(graph, shape->edge_name));
+                    graph_variable_name(graph, shape->edge_name));
     }
 }
 
@@ -57,24 +57,27 @@ graph_label_members(struct heapprof_graph *graph, const struct graph_object *o)
     }
 }
 
-/* "type+0x18" */
-static uint32_t
-graph_offset_name(struct heapprof_graph *graph, const char *type, size_t offset)
+/* Of MRI's own structures, "receiver"; else "type+0x18". */
+static struct heapprof_dump_name
+graph_offset_name(struct heapprof_graph *graph, const rb_data_type_t *type, size_t offset)
 {
+    const char *known = rb_heapprof_field_name(type, offset);
     char name[128];
 
-    snprintf(name, sizeof(name), "%.100s+%#zx", type, offset);
-    return graph_text_of(graph, name);
+    if (known) return (struct heapprof_dump_name){HEAPPROF_DUMP_FIELD, graph_text_of(graph, known)};
+    snprintf(name, sizeof(name), "%.100s+%#zx", type->wrap_struct_name, offset);
+    return (struct heapprof_dump_name){HEAPPROF_DUMP_OFFSET, graph_text_of(graph, name)};
 }
 
 HEAPPROF_COLD static void
 graph_label_offsets(struct heapprof_graph *graph, const struct graph_object *o)
 {
-    const size_t *offsets = (const size_t *)(uintptr_t)RTYPEDDATA_TYPE(o->object)->function.dmark;
+    const rb_data_type_t *type = RTYPEDDATA_TYPE(o->object);
+    const size_t *offsets = (const size_t *)(uintptr_t)type->function.dmark;
 
     for (size_t i = 0; i < o->fixed_count; i++) {
-        graph_label(graph, i, HEAPPROF_DUMP_OFFSET,
-                    graph_offset_name(graph, RTYPEDDATA_TYPE(o->object)->wrap_struct_name, offsets[i]));
+        struct heapprof_dump_name name = graph_offset_name(graph, type, offsets[i]);
+        graph_label(graph, i, name.kind, name.name);
     }
 }
 

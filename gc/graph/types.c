@@ -25,7 +25,7 @@ graph_field(struct heapprof_graph *graph, const char *name, VALUE value)
 static void
 graph_variable(struct heapprof_graph *graph, ID id, VALUE value)
 {
-    graph_edge(graph, graph_variable_kind(id), graph_id_name(graph, id), value);
+    graph_edge(graph, graph_variable_kind(id), graph_variable_name(graph, id), value);
 }
 
 static int
@@ -56,7 +56,7 @@ graph_shape_variables(struct heapprof_graph *graph, shape_id_t shape_id, const V
         if (shape->type != SHAPE_IVAR || shape->next_iv_index > count) continue;
         struct heapprof_graph_edge *edge = &graph->edges[first + shape->next_iv_index - 1];
         edge->kind = graph_variable_kind(shape->edge_name);
-        edge->name = graph_id_name(graph, shape->edge_name);
+        edge->name = graph_variable_name(graph, shape->edge_name);
     }
     for (size_t i = count; i < room; i++) {
         if (!RB_SPECIAL_CONST_P(values[i])) graph_field(graph, "room of a removed variable", values[i]);

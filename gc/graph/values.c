@@ -42,6 +42,16 @@ graph_id_name(struct heapprof_graph *graph, ID id)
     return name ? rb_heapprof_dump_string(&graph->writer, RSTRING_PTR(name), (size_t)RSTRING_LEN(name)) : 0;
 }
 
+/* The name of a variable. MRI has some for itself whose IDs have no name. */
+static uint32_t
+graph_variable_name(struct heapprof_graph *graph, ID id)
+{
+    uint32_t name = graph_id_name(graph, id);
+    const char *hidden = name ? NULL : rb_heapprof_hidden_variable_name(id);
+
+    return name ? name : graph_text_of(graph, hidden ? hidden : "variable without a name");
+}
+
 /* The kind follows from the name. Variables that MRI keeps for itself have names that no
  * program can write. */
 static enum heapprof_dump_label

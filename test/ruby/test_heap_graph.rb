@@ -130,6 +130,57 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     RUBY
   end
 
+  # What Ruby calls by a name has that name, also where MRI has it in a struct of its own or in a variable without a name.
+  def test_references_of_objects_in_c_have_names
+    in_graph_child(<<~'RUBY')
+      class Each
+        def run = 1
+        def each = yield(1)
+      end
+      receiver, list, lock = Each.new, ["element"], Object.new
+      rescued = ->(&block) { block.call rescue $! }
+      named = [
+        [receiver.method(:run), "receiver", receiver], [Each.instance_method(:run), "owner", Each],
+        [receiver.to_enum, "receiver", receiver], [[1].each_with_object(list), "arguments", nil],
+        [Enumerator.produce(list) { 1 }, "receiver", nil], [list.each + [1], "enumerators", nil], [(1..).lazy.map { 1 }, "lazy steps", nil],
+        [Enumerator.new { |to| to << list; to << 1 }.tap(&:peek), "fiber", nil],
+        [rescued.() { receiver.no_such_method }, "receiver", receiver],
+        [rescued.() { receiver.freeze.instance_variable_set(:@a, 1) }, "receiver", receiver],
+        [rescued.() { {}.fetch(list) }, "key", list],
+        ["a" =~ /a/ && $~, "regexp", nil], [binding, "self", self],
+        [Queue.new(list), "elements", nil], [SizedQueue.new(1) << list, "elements", nil],
+        [TracePoint.new(:call) { list }, "block", nil], [Dir.open("."), "path", nil], [Time.now.localtime("+09:00"), "offset from UTC", [:integer, 32_400]],
+        [ARGF, "ARGV", ARGV], [caller_locations(0)[0], "backtrace", nil],
+      ]
+      graph = dump
+      named.each do |object, name, to|
+        record = graph.objects.fetch(address(object))
+        assert record.edges.any? { |edge| edge.name == name }, "#{record.type} has no #{name}: #{record.edges.inspect}"
+        expected = to.nil? || to.is_a?(Array) && to[0].is_a?(Symbol) ? to : address(to)
+        assert_equal expected, record.named(name), "#{record.type} #{name}" if expected
+      end
+      own = /\AT_DATA\((?:method|enumerator|generator|yielder|producer|chain|product|proc_entry|queue|sized_queue|tracepoint|ARGF|dir|binding)\)/
+      assert_empty graph.objects.each_value.select { |object| own.match?(object.type) }.flat_map(&:edges).select { |edge| %i[offset unlabelled].include?(edge.kind) }
+      assert_empty graph.objects.each_value.select { |object| object.edges.any? { |edge| edge.kind == :field && edge.name.to_s.empty? } }.map(&:type)
+    RUBY
+  end
+
+  def test_what_a_ractor_keeps_has_names
+    in_graph_child(<<~'RUBY')
+      $VERBOSE = nil
+      kept, message = Object.new, Ractor.make_shareable(["message"])
+      Ractor.current[:of_main] = kept
+      waits = Ractor.new { Ractor.current[:own] = ["own"]; Ractor.yield(1); sleep }
+      waits.take
+      waits.send(message)
+      graph = dump
+      main, other = graph.objects.fetch(address(Ractor.main)), graph.objects.fetch(address(waits))
+      assert_equal [:local, address(kept)], main.edges.find { |edge| edge.name == "of_main" }.then { |edge| [edge.kind, edge.to] }
+      assert_equal :local, other.edges.find { |edge| edge.name == "own" }&.kind
+      assert_equal [main.address, address(message)], %w[sender message].map { |name| other.named(name) }
+    RUBY
+  end
+
   # MRI marks all the room that such an object has for variables, also what a removed one has left there; so it is kept. Of other
   # objects and of classes it marks what is there.
   def test_a_variable_that_was_removed_may_still_keep_its_value
