@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/own.h"
 #include "report/text.h"
 
 #define REPEATS_SHOWN 3 /* repetitions, one behind the other, that are not counted but shown */
@@ -17,6 +18,26 @@ static const char *
 string(const struct graph *graph, uint32_t number)
 {
     return graph_string(&graph->names, number);
+}
+
+void
+graph_put_place(FILE *out, const struct graph *graph, const char *text, size_t length)
+{
+    const char *end = text + length, *path = text[0] == '/' ? text : strstr(text, " /"), *shorter;
+
+    if (path && path[0] == ' ') path++;
+    if (!path || path > end) path = end;
+    shorter = report_short_path(path, graph_fact(&graph->names, "directory"));
+    if (shorter > end) shorter = path;
+    fwrite(text, 1, (size_t)(path - text), out);
+    fwrite(shorter, 1, (size_t)(end - shorter), out);
+}
+
+/* The same of a whole text. */
+static void
+put_short(FILE *out, const struct graph *graph, const char *text)
+{
+    graph_put_place(out, graph, text, strlen(text));
 }
 
 const char *
@@ -48,7 +69,12 @@ graph_put_object(FILE *out, const struct graph *graph, uint32_t object)
         return;
     }
     fputs(graph_class_name(graph, object), out);
-    if (text) fprintf(out, !strcmp(type, "T_STRING") ? " \"%s\"" : " %s", string(graph, text));
+    if (!text) return;
+    if (!strcmp(type, "T_STRING")) fprintf(out, " \"%s\"", string(graph, text));
+    else {
+        fputc(' ', out);
+        put_short(out, graph, string(graph, text));
+    }
 }
 
 #define PLACE_MOST 500 /* characters; a hostile text may have millions */
@@ -119,7 +145,7 @@ graph_put_label(FILE *out, const struct graph *graph, uint32_t label, bool merge
       case HEAPPROF_DUMP_C_GLOBAL: fputs("C global ", out); break;
       default: break;
     }
-    fputs(string(graph, detail)[0] ? string(graph, detail) : "(unnamed)", out);
+    put_short(out, graph, string(graph, detail)[0] ? string(graph, detail) : "(unnamed)");
 }
 
 const char *

@@ -13,6 +13,11 @@ void graph_put_object(FILE *out, const struct graph *graph, uint32_t object);
  * "worker.rb:12 (NAME), sleeps" the first 12. */
 size_t graph_place_length(const char *text);
 
+/* Writes the first bytes of a text that may have an absolute path in it, at its beginning or
+ * behind a space: "worker.rb:12, sleeps", "job in Job#run at job.rb:3". The path is as short as
+ * report_short_path has it. */
+void graph_put_place(FILE *out, const struct graph *graph, const char *text, size_t length);
+
 /* The name of the class; without a class, the type: "Hash", "T_IMEMO(iseq)". */
 const char *graph_class_name(const struct graph *graph, uint32_t object);
 

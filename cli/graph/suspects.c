@@ -1,5 +1,4 @@
 /* suspects.c - describes what may be a leak, for `graph report` and `graph view`. */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,7 +106,8 @@ put_threads(const struct telling *telling)
     if (!text) return;
     fputs(" started at ", telling->out);
     place = graph_string(&graph->names, text);
-    fprintf(telling->out, "%.*s", telling->suspect->count == 1 ? INT_MAX : (int)graph_place_length(place), place);
+    graph_put_place(telling->out, graph, place,
+                    telling->suspect->count == 1 ? strlen(place) : graph_place_length(place));
 }
 
 /* Many side by side: siblings with names of their own, threads, what a root keeps many of, objects

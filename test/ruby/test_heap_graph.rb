@@ -321,6 +321,14 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     RUBY
   end
 
+  # By it a reader knows which files are the application's.
+  def test_a_dump_says_where_the_program_began
+    in_graph_child(<<~'RUBY')
+      began = Dir.pwd
+      Dir.chdir("/") { assert_equal began, dump.process["directory"] }
+    RUBY
+  end
+
   # An address of malloc has no name, not that of a variable nearby.
   def test_a_registered_address_has_the_name_of_its_variable_alone
     in_graph_child(<<~'RUBY')

@@ -14,6 +14,7 @@
 #include "gc/graph/graph.h"
 #include "os/clock.h"
 #include "vm/names/c_globals.h"
+#include "vm/run/environment.h"
 #include "vm/run/flush.h"
 #include "vm_core.h"
 #include "vm_sync.h"
@@ -107,6 +108,7 @@ pair_values(struct heapprof_dump_writer *writer, size_t values_bytes)
 static void
 write_process(struct heapprof_dump_writer *writer, const struct heapprof_graph_dump *dump)
 {
+    const char *directory = rb_heapprof_environment_directory();
     char host[256] = "";
 
     pair_number(writer, "pid", (uint64_t)dump->pid);
@@ -117,6 +119,7 @@ write_process(struct heapprof_dump_writer *writer, const struct heapprof_graph_d
     pair(writer, "platform", RUBY_PLATFORM);
     pair_string(writer, "program", GET_VM()->orig_progname);
     pair_string(writer, "title", GET_VM()->progname);
+    if (directory[0]) pair(writer, "directory", directory);
     if (gethostname(host, sizeof(host) - 1) == 0) pair(writer, "host", host);
     pair_number(writer, "set", dump->set);
     pair_number(writer, "dump", dump->number);

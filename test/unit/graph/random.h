@@ -92,7 +92,7 @@ struct DrawnObject {
 struct Drawing {
     std::vector<DrawnObject> objects;
     std::vector<std::pair<uint32_t, uint32_t>> moves; // from slot to slot
-    std::string set, dump;
+    std::string set, dump, directory;
 
     explicit Drawing(size_t size) : objects(size)
     {
@@ -143,6 +143,7 @@ FileOf(const Drawing &drawing)
 
     if (!drawing.set.empty()) file.Fact("set", drawing.set);
     if (!drawing.dump.empty()) file.Fact("dump", drawing.dump);
+    if (!drawing.directory.empty()) file.Fact("directory", drawing.directory);
     for (const Edge &root : drawing.objects[0].references) {
         file.Root(root.label, root.name, "", AddressOf(drawing.objects[root.to].slot + 1));
     }

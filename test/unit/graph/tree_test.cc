@@ -63,6 +63,21 @@ TEST(Tree, LeadsAroundWhatIsClosed)
     graph_tree_free(&tree);
 }
 
+TEST(Tree, LeavesOutTheDirectoryOfTheProgram)
+{
+    Drawing drawing(1);
+    uint32_t thread = drawing.Add("T_DATA(VM/thread)", "Thread", "/srv/app/worker.rb:12, sleeps"), job = drawing.Add("T_OBJECT", "Job");
+
+    drawing.directory = "/srv/app";
+    drawing.Root(thread, HEAPPROF_DUMP_ROOT, "thread");
+    drawing.Refer(thread, job, HEAPPROF_DUMP_LOCAL, "job in Object#run at /srv/app/lib/run.rb:3");
+    Made made(FileOf(drawing));
+    EXPECT_EQ("thread -> local job in Object#run at lib/run.rb:3", made.Way(job));
+    EXPECT_EQ("Thread worker.rb:12, sleeps", Written([&](FILE *out) { graph_put_object(out, made.graph, thread); }));
+    EXPECT_EQ("worker.rb:12", Written([&](FILE *out) { graph_put_place(out, made.graph, "/srv/app/worker.rb:12, sleeps", 21); }));
+    EXPECT_EQ("none, /srv/other/x.rb", Written([&](FILE *out) { graph_put_place(out, made.graph, "none, /srv/other/x.rb", 21); }));
+}
+
 // What a group retains is the sum over its objects that none of it dominates.
 TEST(Groups, RetainWhatWereFreeWithoutThem)
 {
