@@ -16,6 +16,7 @@
 #define NEARLY_ALL(bytes) ((bytes) / 5 * 4)
 #define PREFIX_LEAST 3 /* characters that names have in common if one program line made them */
 #define MANY 8         /* objects side by side that are no accident */
+#define SYMBOLS_LEAST (1 << 20) /* bytes of symbols; a Ruby with its libraries has less */
 
 struct suspects_search {
     const struct graph *graph;
@@ -41,7 +42,31 @@ type_of(const struct suspects_search *search, uint32_t pattern)
     return graph_string(&search->graph->names, layout_of(search, pattern)->type);
 }
 
-/* True if it is the VM's own: its state, and what it keeps for C code in Arrays without a class. */
+/* True if it is a module of the VM's: RubyVM, RubyVM::YJIT. */
+static bool
+vm_module_p(const struct suspects_search *search, uint32_t pattern)
+{
+    static const char vm[] = "RubyVM";
+    uint32_t name = graph_module_name(search->graph, search->patterns->all[pattern].example);
+    const char *text = graph_string(&search->graph->names, name);
+
+    return !strncmp(text, vm, sizeof(vm) - 1) && strchr(":", text[sizeof(vm) - 1]);
+}
+
+/* True if it is a table of symbols of the size that each program has. */
+static bool
+few_symbols_p(const struct suspects_search *search, uint32_t pattern)
+{
+    static const char table[] = "symbol table";
+    const struct graph_pattern *it = &search->patterns->all[pattern];
+    const char *root = graph_label_name(search->graph, it->label);
+
+    return !it->parent && graph_label_kind(it->label) == HEAPPROF_DUMP_ROOT &&
+           !strncmp(root, table, sizeof(table) - 1) && search->branches.retained[pattern] < SYMBOLS_LEAST;
+}
+
+/* True if it is the VM's own: its state, its modules, its symbols, and what it keeps for C code in
+ * Arrays without a class. */
 static bool
 vm_p(const struct suspects_search *search, uint32_t pattern)
 {
@@ -49,7 +74,8 @@ vm_p(const struct suspects_search *search, uint32_t pattern)
     const struct graph_layout *layout = layout_of(search, pattern);
     bool hidden = layout->class_address == 0 && !layout->structure;
 
-    if (!strcmp(type_of(search, pattern), "T_DATA(VM)")) return true;
+    if (!strcmp(type_of(search, pattern), "T_DATA(VM)") || vm_module_p(search, pattern) ||
+        few_symbols_p(search, pattern)) return true;
     return hidden && it->parent && !strcmp(type_of(search, it->parent), "T_DATA(VM/pin_array_list)");
 }
 

@@ -1,5 +1,6 @@
 /* data.c - what the VM's own objects and those of extensions refer to. Compiled inside gc.c. */
 #include "gc/graph/form.h"
+#include "gc/book/mri.h"
 
 /* No page of a system is smaller. */
 #define GRAPH_PAGE_BYTES 4096
@@ -163,6 +164,11 @@ graph_name_data(struct heapprof_graph *graph, VALUE object)
 {
     if (!RTYPEDDATA_P(object) || graph->marked_count == 0 || graph_own_data(graph, object)) return;
     graph->word_count = 0;
+    if (graph_find_marked(graph, ruby_global_symbols.ids) ||
+        graph_find_marked(graph, ruby_global_symbols.dsymbol_fstr_hash)) {
+        graph_field(graph, "symbol table", ruby_global_symbols.ids);
+        graph_field(graph, "symbol table, made at run time", ruby_global_symbols.dsymbol_fstr_hash);
+    }
     if (graph_call(graph, object, graph_read_words)) graph_name_words(graph, object);
 }
 

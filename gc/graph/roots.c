@@ -182,6 +182,19 @@ graph_globals(struct heapprof_graph *graph)
     vm->gc.mark_func_data = NULL;
 }
 
+/* ---- symbols ---- */
+
+/* The VM keeps its tables of symbols as C code keeps objects: registered, and marked from there.
+ * As roots they have names of their own. */
+static void
+graph_symbol_tables(struct heapprof_graph *graph)
+{
+    graph_begin_category(graph, "symbols");
+    graph_name_root(graph, "symbol table", ruby_global_symbols.ids);
+    graph_name_root(graph, "symbol table, made at run time", ruby_global_symbols.dsymbol_fstr_hash);
+    for (size_t i = 0; i < graph->edge_count; i++) graph_write_root(graph, graph->edges[i]);
+}
+
 /* ---- the collector's own ---- */
 
 static int
@@ -222,6 +235,7 @@ HEAPPROF_COLD static void
 graph_roots(struct heapprof_graph *graph)
 {
     graph_collector_roots(graph);
+    graph_symbol_tables(graph);
     graph_begin_category(graph, "vm");
     rb_objspace_reachable_objects_from_root(graph_root_i, graph);
     graph_end_category(graph);

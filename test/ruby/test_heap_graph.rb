@@ -181,6 +181,22 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     RUBY
   end
 
+  # The VM registers its tables as C code does; as roots they have a name.
+  def test_symbols_are_a_root_of_the_vm
+    in_graph_child(<<~'RUBY')
+      symbol = eval(":#{"a_symbol_of_a_test" * 20}")
+      dynamic = ("made_at_run_time" * 20).to_sym
+      graph = dump
+      tables = graph.roots.select { |root| root.category == "symbols" }
+      assert_equal [[:root, "symbol table"], [:root, "symbol table, made at run time"]], tables.map { |root| [root.kind, root.name] }
+      rows = graph.objects.fetch(tables[0].address).to.flat_map { |row| graph.objects[row]&.to || [] }
+      assert_include rows, address(symbol.name)
+      registered = graph.objects.each_value.select { |object| object.type == "T_DATA(VM/pin_array_list)" }
+      assert_equal tables.map { |root| [root.name] }, tables.map { |root| registered.flat_map(&:edges).select { |edge| edge.to == root.address }.map(&:name) }
+      assert_not_nil dynamic
+    RUBY
+  end
+
   # MRI marks all the room that such an object has for variables, also what a removed one has left there; so it is kept. Of other
   # objects and of classes it marks what is there.
   def test_a_variable_that_was_removed_may_still_keep_its_value

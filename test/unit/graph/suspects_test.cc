@@ -189,6 +189,26 @@ TEST(Suspects, TheVMIsNever)
     EXPECT_EQ(0u, Suspected(FileOf(drawing), 5000).all.size());
 }
 
+// Its modules have methods with names of their own, as those that a program has made.
+TEST(Suspects, AModuleOfTheVMIsNever)
+{
+    EXPECT_EQ(0u, Suspected(FileOf(Module("RubyVM::YJIT", "show_")), 5000).all.size());
+    EXPECT_EQ(0u, Suspected(FileOf(Module("RubyVM", "show_")), 5000).all.size());
+    EXPECT_EQ(1u, Suspected(FileOf(Module("RubyVMs", "show_")), 5000).all.size());
+}
+
+// Every program has some.
+TEST(Suspects, SymbolsAreOneIfTheyAreMany)
+{
+    for (uint64_t bytes : {1000000, 1100000}) {
+        Drawing drawing(1);
+        uint32_t table = drawing.Add("T_ARRAY", "");
+        drawing.objects[table].external = bytes;
+        drawing.Root(table, HEAPPROF_DUMP_ROOT, "symbol table");
+        EXPECT_EQ(bytes > 1 << 20 ? 1u : 0u, Suspected(FileOf(drawing), 5000).all.size());
+    }
+}
+
 // Finalizers that keep their objects: many Procs below the VM's table of them.
 TEST(Suspects, FinalizersOfManyObjectsAreOne)
 {
