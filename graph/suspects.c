@@ -101,6 +101,17 @@ threads_p(const struct suspects_search *search, uint32_t pattern)
     return layout_of(search, pattern)->thread && search->patterns->all[pattern].objects > 1;
 }
 
+/* True if these are the modules that a class includes. What stands for them in the class, one
+ * behind the other, is more: it is the suspect. */
+static bool
+included_p(const struct suspects_search *search, uint32_t pattern)
+{
+    const struct graph_pattern *it = &search->patterns->all[pattern];
+
+    return it->parent && graph_label_kind(it->label) == HEAPPROF_DUMP_CLASS &&
+           !strcmp(type_of(search, it->parent), "T_ICLASS");
+}
+
 /* True if a pattern of the program's structure may be a leak by itself. */
 static bool
 grown_structure_p(const struct suspects_search *search, uint32_t pattern)
@@ -109,6 +120,7 @@ grown_structure_p(const struct suspects_search *search, uint32_t pattern)
     const char *type = type_of(search, pattern);
 
     if (it->siblings > 1) return made_names_p(search, pattern);
+    if (included_p(search, pattern)) return false;
     if (layout_of(search, pattern)->thread) return strcmp(type, "T_DATA(ractor)") != 0;
     return it->objects >= MANY && strncmp(type, "T_IMEMO", 7) && strncmp(type, "T_DATA(VM", 9);
 }

@@ -110,8 +110,29 @@ put_threads(const struct telling *telling)
                     telling->suspect->count == 1 ? strlen(place) : graph_place_length(place));
 }
 
-/* Many side by side: siblings with names of their own, threads, what a root keeps many of, objects
- * of one class. */
+/* The class that includes these modules, if they are all of one class; else 0. */
+static uint32_t
+includer(const struct telling *telling)
+{
+    const struct graph *graph = &telling->graph->graph;
+    const struct graph_pattern *at = telling->pattern;
+
+    if (strcmp(graph_type(graph, at->example), "T_ICLASS")) return 0;
+    while (at->parent && !strcmp(graph_type(graph, at->example), "T_ICLASS")) at = &telling->patterns->all[at->parent];
+    return at->objects == 1 ? at->example : 0;
+}
+
+/* "2,400 modules included in class Helpers" */
+static void
+put_included(const struct telling *telling)
+{
+    cli_graph_put_amount(telling->out, telling->suspect->count, "count");
+    fputs(" modules included in ", telling->out);
+    graph_put_object(telling->out, &telling->graph->graph, includer(telling));
+}
+
+/* Many side by side: siblings with names of their own, threads, what a root keeps many of, modules
+ * of one class, objects of one class. */
 static void
 put_many(const struct telling *telling)
 {
@@ -127,6 +148,7 @@ put_many(const struct telling *telling)
         }
     }
     else if (thread) put_threads(telling);
+    else if (includer(telling)) put_included(telling);
     else if (graph_label_kind(pattern->label) == HEAPPROF_DUMP_ROOT) {
         cli_graph_put_amount(telling->out, (double)pattern->objects, "count");
         fputs(" times ", telling->out);

@@ -209,6 +209,26 @@ TEST(Suspects, SymbolsAreOneIfTheyAreMany)
     }
 }
 
+// A class that includes module after module: what stands for them in the class counts as well.
+TEST(Suspects, IncludedModulesCountWithWhatStandsForThem)
+{
+    Drawing drawing(1);
+    uint32_t at = drawing.Add("T_CLASS", "Class", "Helpers");
+
+    drawing.Root(at, HEAPPROF_DUMP_C_GLOBAL, "helpers");
+    for (int i = 0; i < 50; i++) {
+        uint32_t included = drawing.Add("T_ICLASS", ""), module = drawing.Add("T_MODULE", "Module");
+        drawing.objects[module].external = 1000;
+        drawing.Refer(at, included, HEAPPROF_DUMP_FIELD, "superclass");
+        drawing.objects[included].class_object = module;
+        at = included;
+    }
+    Suspected found(FileOf(drawing), 5000);
+
+    ASSERT_EQ(1u, found.all.size());
+    EXPECT_EQ(50u * 1080, found.all[0].retained);
+}
+
 // Finalizers that keep their objects: many Procs below the VM's table of them.
 TEST(Suspects, FinalizersOfManyObjectsAreOne)
 {
