@@ -29,6 +29,7 @@ strength_of_thread(const struct graph *graph, uint32_t label)
       case HEAPPROF_DUMP_FIELD: case HEAPPROF_DUMP_LOCAL:
         return graph_role(&graph->names, graph_label_detail(label)) == GRAPH_ROLE_OF_FRAME ? GRAPH_OF_FRAME
                                                                                            : GRAPH_OF_THREAD;
+      case HEAPPROF_DUMP_UNLABELLED: return GRAPH_OF_THREAD;
       default: return GRAPH_FIRM;
     }
 }

@@ -44,7 +44,8 @@ struct path_search {
     struct graph_tree *tree;
     const struct graph *graph;
     const struct graph_closed *closed;
-    uint32_t *distances;         /* by object: how many references lead to it; from ROOT_DISTANCE on */
+    uint32_t *distances;         /* by object: how many references lead to it, from a root or from
+                                    a class, which has 0 */
     struct waiting_reference *waiting;
     size_t    waiting_count;
     uint32_t  looked_at;         /* how many objects of the tree's order have been looked at */
@@ -165,11 +166,43 @@ find_paths(struct path_search *search)
     return room;
 }
 
+static void
+reach_module(struct path_search *search, uint32_t from, uint32_t to, uint32_t label)
+{
+    if (search->tree->from[to] != GRAPH_UNREACHED || !graph_layout(search->graph, to)->module ||
+        closed_p(search, from, to, label)) return;
+    reach(search, from, to, label);
+    search->distances[to] = 0;
+}
+
+/* Reaches classes and modules from roots and from each other. A path is shown from the constant or
+ * the variable of a class, as if that were a root. So what leads to a class has no length. */
+static void
+reach_modules(struct path_search *search)
+{
+    const struct graph *graph = search->graph;
+
+    for (uint32_t i = 0; i < graph->root_count; i++) {
+        const struct graph_root *root = &graph->roots[i];
+        if (graph_root_strength(graph, root) != GRAPH_FIRM) continue;
+        reach_module(search, 0, root->target, graph_root_label(root));
+    }
+    for (uint32_t at = 0; at < search->tree->count; at++) {
+        uint32_t from = search->tree->order[at], class_object = graph_class(graph, from);
+        for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++) {
+            if (graph_strength(graph, from, graph->labels[i]) != GRAPH_FIRM) continue;
+            reach_module(search, from, graph->targets[i], graph->labels[i]);
+        }
+        if (class_object) reach_module(search, from, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0));
+    }
+}
+
 static bool
 find_all_paths(struct path_search *search)
 {
     const struct graph *graph = search->graph;
 
+    reach_modules(search);
     for (uint32_t i = 0; i < graph->root_count; i++) {
         const struct graph_root *root = &graph->roots[i];
         if (!follow(search, 0, root->target, graph_root_label(root),

@@ -65,9 +65,30 @@ WeakestLinks(const Drawing &drawing, Weakness weakness)
     return weakest;
 }
 
+// By object: whether it is a class that firm references lead to from roots, through classes alone. What leads there has no length.
+std::vector<bool>
+FirmClasses(const Drawing &drawing)
+{
+    std::vector<bool> firm(drawing.size());
+    bool changed = true;
+
+    firm[0] = true;
+    while (changed) {
+        changed = false;
+        for (uint32_t from = 0; from < drawing.size(); from++) {
+            for (const Edge &edge : EdgesOf(drawing, from)) {
+                if (!firm[from] || firm[edge.to] || drawing.objects[edge.to].type != "T_CLASS" ||
+                    StrengthOf(drawing, from, edge) != GRAPH_FIRM) continue;
+                changed = firm[edge.to] = true;
+            }
+        }
+    }
+    return firm;
+}
+
 // How long the path to an object is, over those of the objects before it.
 std::vector<uint32_t>
-Lengths(const Drawing &drawing, const std::vector<uint32_t> &weakest)
+Lengths(const Drawing &drawing, const std::vector<uint32_t> &weakest, const std::vector<bool> &firm_classes)
 {
     std::vector<uint32_t> lengths(drawing.size(), UINT32_MAX);
     bool changed = true;
@@ -78,9 +99,10 @@ Lengths(const Drawing &drawing, const std::vector<uint32_t> &weakest)
         for (uint32_t from = 0; from < drawing.size(); from++) {
             if (lengths[from] == UINT32_MAX) continue;
             for (const Edge &edge : EdgesOf(drawing, from)) {
+                uint32_t length = firm_classes[edge.to] ? 0 : lengths[from] + 1;
                 if (std::max(weakest[from], StrengthOf(drawing, from, edge)) > weakest[edge.to] ||
-                    lengths[from] + 1 >= lengths[edge.to]) continue;
-                lengths[edge.to] = lengths[from] + 1;
+                    length >= lengths[edge.to]) continue;
+                lengths[edge.to] = length;
                 changed = true;
             }
         }
@@ -189,7 +211,8 @@ TEST(Strength, PathsAreTheStrongestAndThenTheShortest)
         LoadedGraph loaded(FileOf(drawing));
         graph_tree tree;
         std::vector<uint32_t> weakest = WeakestLinks(drawing, [&](uint32_t from, const Edge &edge) { return StrengthOf(drawing, from, edge); });
-        std::vector<uint32_t> expected = Lengths(drawing, weakest), found(drawing.size(), UINT32_MAX), strengths(drawing.size());
+        std::vector<bool> firm_classes = FirmClasses(drawing);
+        std::vector<uint32_t> expected = Lengths(drawing, weakest, firm_classes), found(drawing.size(), UINT32_MAX), strengths(drawing.size());
 
         ASSERT_TRUE(graph_shortest(&tree, &loaded.graph, nullptr));
         found[0] = 0;
@@ -197,7 +220,7 @@ TEST(Strength, PathsAreTheStrongestAndThenTheShortest)
             uint32_t object = tree.order[at], from = tree.from[object], label = tree.labels[object];
             bool drawn = false;
             ASSERT_NE(UINT32_MAX, found[from]); // it comes after the one it comes from
-            found[object] = found[from] + 1;
+            found[object] = firm_classes[object] ? 0 : found[from] + 1;
             for (const Edge &edge : EdgesOf(drawing, from)) {
                 std::string name = graph_string(&loaded.graph.names, graph_label_kind(label) == HEAPPROF_DUMP_INDEX ? 0 : graph_label_detail(label));
                 if (edge.to != object || static_cast<uint32_t>(edge.label) != graph_label_kind(label) || edge.name != name) continue;

@@ -63,6 +63,22 @@ TEST(Tree, LeadsAroundWhatIsClosed)
     graph_tree_free(&tree);
 }
 
+// root -> Object -> ARGV -> it; root -> ARGF -> list -> it. To people the first one is shorter.
+TEST(Tree, CountsStepsFromTheClass)
+{
+    Drawing drawing(1);
+    uint32_t base = drawing.Add("T_CLASS", "Class", "BasicObject"), object = drawing.Add("T_CLASS", "Class", "Object");
+    uint32_t argf = drawing.Add("T_OBJECT", "ARGF"), list = drawing.Add("T_ARRAY", "Array"), it = drawing.Add("T_OBJECT", "Text");
+
+    drawing.Root(argf, HEAPPROF_DUMP_GLOBAL, "$<");
+    drawing.Root(base, HEAPPROF_DUMP_C_GLOBAL, "rb_cBasicObject");
+    drawing.Refer(base, object, HEAPPROF_DUMP_CONSTANT, "Object");
+    drawing.Refer(argf, list, HEAPPROF_DUMP_IVAR, "@argv");
+    drawing.Refer(object, list, HEAPPROF_DUMP_CONSTANT, "ARGV");
+    drawing.Refer(list, it);
+    EXPECT_EQ("constant ARGV -> [0]", Made(FileOf(drawing)).Way(it));
+}
+
 TEST(Tree, LeavesOutTheDirectoryOfTheProgram)
 {
     Drawing drawing(1);
