@@ -83,6 +83,14 @@ graph_string(struct heapprof_graph *graph, VALUE string, struct heapprof_dump_ob
     object->bits |= HEAPPROF_DUMP_TEXT;
 }
 
+/* An Array that shares its elements has none in its record. */
+static void
+graph_shared_length(VALUE array, struct heapprof_dump_object *object)
+{
+    object->bits |= HEAPPROF_DUMP_LENGTH;
+    object->length = (uint64_t)RARRAY_LEN(array);
+}
+
 static void
 graph_ask_memsize(struct heapprof_graph *graph, VALUE object)
 {
@@ -108,6 +116,7 @@ graph_facts(struct heapprof_graph *graph, VALUE object, size_t slot_bytes, struc
     else if ((record->text = graph_object_text(graph, object)) != 0) {
         record->bits |= HEAPPROF_DUMP_TEXT;
     }
+    if (RB_TYPE_P(object, T_ARRAY) && ARY_SHARED_P(object)) graph_shared_length(object, record);
     if (rb_heapprof_on) graph_sample(graph, record);
 }
 

@@ -13,6 +13,9 @@
 #define GRAPH_PATH_BYTES 768
 #define GRAPH_THREAD_NAME_BYTES 128
 
+/* How often the block of a Proc may be another Proc. */
+#define GRAPH_PROCS_MOST 32
+
 /* ---- classes and code ---- */
 
 /* The name of a class, or of the object that has this singleton class. */
@@ -84,17 +87,29 @@ graph_symbol_block_text(const struct heapprof_graph *graph, VALUE symbol, char t
     return (size_t)snprintf(text, HEAPPROF_NAME_BYTES, "&:%.*s", length, RSTRING_PTR(name));
 }
 
+/* The Proc whose block is no Proc. Returns NULL if there is none. */
+static const rb_proc_t *
+graph_innermost_proc(VALUE object)
+{
+    for (int i = 0; i < GRAPH_PROCS_MOST; i++) {
+        const rb_proc_t *proc = RTYPEDDATA_GET_DATA(object);
+        if (!proc || vm_block_type(&proc->block) != block_type_proc) return proc;
+        object = proc->block.as.proc;
+    }
+    return NULL;
+}
+
 /* Returns 0 for a block in C. */
 static size_t
 graph_proc_text(const struct heapprof_graph *graph, VALUE object, char text[HEAPPROF_NAME_BYTES])
 {
-    const rb_proc_t *proc = RTYPEDDATA_GET_DATA(object);
+    const rb_proc_t *proc = graph_innermost_proc(object);
 
     if (!proc) return 0;
     switch (vm_block_type(&proc->block)) {
       case block_type_iseq: return graph_code_place_text(proc->block.as.captured.code.iseq, text);
       case block_type_symbol: return graph_symbol_block_text(graph, proc->block.as.symbol, text);
-      case block_type_proc: return graph_proc_text(graph, proc->block.as.proc, text);
+      case block_type_proc: break;
       case block_type_ifunc:
         if (!proc->is_from_method) return 0;
         return graph_code_place_text(rb_method_iseq((VALUE)proc->block.as.captured.code.ifunc->data), text);

@@ -197,6 +197,20 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     RUBY
   end
 
+  # Elements that are shared are in another Array; how many there are is told.
+  def test_arrays_and_strings_that_share_have_their_length
+    in_graph_child(<<~'RUBY')
+      all = Array.new(500) { |i| i }
+      some = all[100..]
+      text = "text to share " * 100
+      rest = text[13..]
+      graph = dump
+      shared = [some, rest].map { |object| graph.objects.fetch(address(object)) }
+      assert_equal [[400, 1387], %w[shared shared]], [shared.map(&:length), shared.map { |object| object.edges[0].name }]
+      assert_equal [500, 1400], [all.size, text.size]
+    RUBY
+  end
+
   # MRI marks all the room that such an object has for variables, also what a removed one has left there; so it is kept. Of other
   # objects and of classes it marks what is there.
   def test_a_variable_that_was_removed_may_still_keep_its_value
