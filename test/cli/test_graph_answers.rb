@@ -183,9 +183,46 @@ class TestHeapprofGraphAnswers < Test::Unit::TestCase
     end
   end
 
-  # Neither its load path nor what C code has registered.
+  # Neither its load path, its modules and its symbols nor what C code has registered.
   def test_the_vm_is_no_suspect
-    in_dumps_of("dump") { assert_equal [], suspects("--least=5").grep(/\$:|LOAD_PATH|`RubyVM`|one RubyVM|registered/) }
+    in_dumps_of("dump") { assert_equal [], suspects("--least=2").grep(/\$:|LOAD_PATH|RubyVM|registered|symbol/) }
+  end
+
+  def test_symbols_that_a_program_makes_are_a_row_and_a_suspect
+    in_dumps_of(<<~'RUBY') do
+      def symbols(from, to) = (from...to).each { |i| eval(":#{"a_name_" * 100}#{i}") }
+      symbols(0, 2000)
+      dump
+      symbols(2000, 4000)
+      dump
+    RUBY
+      assert_match(/symbol table.*keeps/, suspects(dump: 2)[0])
+      way, row = difference.max_by { |_, row| row["growth"] }
+      assert_match(/\Asymbol table/, way)
+      assert_operator row["growth"], :>, 1_400_000
+    end
+  end
+
+  def test_modules_that_a_class_includes_are_one_suspect
+    in_dumps_of(<<~RUBY) do
+      class Helpers; end
+      2000.times { Helpers.include(Module.new { define_method(:help) { } }) }
+      dump
+    RUBY
+      assert_match(/\A2,000 modules included in class Helpers keep/, suspects[0])
+    end
+  end
+
+  def test_paths_below_the_directory_of_the_program_are_short
+    in_dumps_of(<<~RUBY) do
+      File.write("worker.rb", "10.times { Thread.new { job = 'j' * 300_000; sleep } }\nsleep 0.1 until Thread.list.all? { _1.stop? || _1 == Thread.current }")
+      load File.expand_path("worker.rb")
+      dump
+    RUBY
+      said = suspects[0]
+      assert_match(/10 Thread started at worker\.rb:1\b/, said)
+      assert_no_match(%r{ /\S*worker}, said)
+    end
   end
 
   def test_a_class_that_gets_its_name_between_dumps_has_neither_new_objects_nor_freed_ones

@@ -12,7 +12,7 @@ require_relative "lib/program"
 # holder   what a person names as the holder: matches the words of a suspect, and of a row
 # path     matches the way to what has leaked
 # holds    the objects that the figure is of, for the oracle: a chain of labels, or a lambda on a Kept
-# of       the class of what has leaked; an object in the middle of them is asked for. :holder: the holder itself
+# of       the class of what has leaked, or a lambda on a Kept; an object in the middle of them is asked for. :holder: the holder itself
 # on       :main: leaks in the main thread; else in others, which are gone when it dumps
 # once     bytes of one string that comes between the second and the third dump, more than what leaks by then
 # program  defines leak(n), which leaks n objects; the line with "# here" allocates them
@@ -132,12 +132,16 @@ class Leaks
     "the holder is row #{index + 1}, and $once row #{once.succ}" if once && once < index
   end
 
+  def leaked(kept)
+    return @leak.of.call(kept) if @leak.of.is_a?(Proc)
+    of_class = @leak.of == :holder ? [] : kept.of_class(@leak.of)
+    of_class.empty? ? holders(kept) : of_class
+  end
+
   def wrong_with_ways
-    of_class = @leak.of == :holder ? [] : @kept[1].of_class(@leak.of)
-    one = of_class.empty? ? holders(@kept[1]) : of_class
-    one = one[one.size / 2]
-    asked = [format("%#x", one)]
-    asked << @leak.of if of_class.any?
+    leaked = leaked(@kept[1])
+    asked = [format("%#x", leaked[leaked.size / 2])]
+    asked << @leak.of if @leak.of.is_a?(String) && @kept[1].of_class(@leak.of).any?
     asked.each do |what|
       fault = Answers.fault_of_way(@answers.ways("2.graph", what)[0], @leak.path)
       return "#{what}: expected #{@leak.path.inspect}, found #{fault}" if fault

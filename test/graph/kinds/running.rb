@@ -39,8 +39,8 @@ class Kinds
   kind "message to a Ractor", "class CLASS; def initialize = @sent = 1; end; SENT_TO = Ractor.new { sleep }; SENT_TO.send(Ractor.make_shareable(THING))", /ractor|SENT_TO/i
   kind "cause of an exception", "CAUSED = begin; begin; raise THING; rescue CLASS; raise 'other'; end; rescue => other; other; end", /CAUSED -> cause/, base: "StandardError"
   kind "ivar of an exception", "IVAR_OF_ERROR = RuntimeError.new.tap { _1.instance_variable_set(:@kept, THING) }", /IVAR_OF_ERROR -> @kept/
-  kind "receiver of a NameError", "NAME_ERROR = begin; THING.no_such; rescue NameError => error; error; end", /NAME_ERROR/
-  kind "receiver of a FrozenError", "FROZEN_ERROR = begin; THING.freeze.instance_variable_set(:@a, 1); rescue => error; error; end", /FROZEN_ERROR/
+  kind "receiver of a NameError", "NAME_ERROR = begin; THING.no_such; rescue NameError => error; error; end", /NAME_ERROR -> receiver/
+  kind "receiver of a FrozenError", "FROZEN_ERROR = begin; THING.freeze.instance_variable_set(:@a, 1); rescue => error; error; end", /FROZEN_ERROR -> receiver/
   kind "key of a KeyError", "KEY_ERROR = begin; {}.fetch(THING); rescue KeyError => error; error; end", /KEY_ERROR.*key/
   kind "result of a StopIteration", "STOPPED = begin; enum = Enumerator.new { THING }; enum.next; rescue StopIteration => stop; stop; end", /STOPPED.*result/
   kind "tag of an UncaughtThrowError", "UNCAUGHT = begin; throw THING; rescue UncaughtThrowError => error; error; end", /UNCAUGHT.*tag/

@@ -3,14 +3,14 @@
 # things.rb - an object that C code keeps; and what keeps nothing.
 
 class Kinds
-  kind "Queue", "IN_QUEUE = Queue.new << THING", /IN_QUEUE/
-  kind "SizedQueue", "IN_SIZED = SizedQueue.new(3) << THING", /IN_SIZED/
+  kind "Queue", "IN_QUEUE = Queue.new << THING", /IN_QUEUE -> elements/
+  kind "SizedQueue", "IN_SIZED = SizedQueue.new(3) << THING", /IN_SIZED -> elements/
   kind "Queue that a thread waits for", "WAITED = SizedQueue.new(1) << 1; Thread.new { WAITED << THING }", /thread/i
   kind "ivar of a File", "IVAR_OF_IO = File.open(__FILE__).tap { _1.instance_variable_set(:@kept, THING) }", /IVAR_OF_IO -> @kept/
   kind "string of a StringIO", "require 'stringio'; STRING_IO = StringIO.new(CLASS.new('abc'))", /STRING_IO/, base: "String"
   kind "string of a StringScanner", "require 'strscan'; SCANNER = StringScanner.new(CLASS.new('abc'))", /SCANNER/, base: "String"
   kind "Delegator", "require 'delegate'; DELEGATES = SimpleDelegator.new(THING)", /DELEGATES -> @delegate_sd_obj/
-  kind "element of ARGV", "ARGV << CLASS.new('abc')", /constant ARGV/, ordered: false, base: "String"
+  kind "element of ARGV", "ARGV << CLASS.new('abc')", /constant ARGV/, base: "String"
   kind "element of $LOAD_PATH", "$LOAD_PATH << CLASS.new('/nowhere/kept')", /\$:|LOAD_PATH/, base: "String"
   kind "element of $LOADED_FEATURES", "$LOADED_FEATURES << CLASS.new('/nowhere/kept.rb')", /\$"|LOADED_FEATURES/, base: "String"
   kind "value of a WeakKeyMap", "WEAK_KEY = Object.new; WEAK_KEYS = ObjectSpace::WeakKeyMap.new; WEAK_KEYS[WEAK_KEY] = THING", /WEAK_KEYS/

@@ -101,7 +101,7 @@ class Leaks
     def leak(n) = n.times { $LOADED_FEATURES << "/app/\#{"views/" * 80}\#{$LOADED_FEATURES.size}.rb" } # here
   RUBY
 
-  leak "symbols", <<~'RUBY', holder: /symbol/i, path: /symbol/i, holds: LONG_STRINGS, of: nil
+  leak "symbols", <<~'RUBY', holder: /symbol/i, path: /symbol/i, holds: ["symbol table"], of: LONG_STRINGS
     def leak(n) = n.times { eval(":#{"long_name_" * 60}#{$count = $count.to_i + 1}") }
   RUBY
 

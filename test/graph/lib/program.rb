@@ -21,11 +21,14 @@ PRELUDE = <<~RUBY
   end
 RUBY
 
+# MRI's make runs what it has built with stacks as small as can be. Kernel#instance_variables of an object that has many needs more.
+STACKS = { "RUBY_THREAD_MACHINE_STACK_SIZE" => nil, "RUBY_FIBER_MACHINE_STACK_SIZE" => nil }.freeze
+
 # Runs it and yields the directory, in which it is program.rb. Objects that live through it know where they were allocated.
 def in_program(text, interval: 2048, options: [])
   Dir.mktmpdir("heapprof-graph") do |directory|
     File.write(File.join(directory, "program.rb"), PRELUDE + text)
-    environment = { "RUBY_HEAPPROF" => "interval=#{interval},out=", "RUBYOPT" => nil }
+    environment = { "RUBY_HEAPPROF" => "interval=#{interval},out=", "RUBYOPT" => nil, **STACKS }
     said, status = Open3.capture2e(environment, RUBY, "--disable-gems", *options, "program.rb", chdir: directory)
     raise "the program has ended with #{status}:\n#{said.lines.first(20).join}" unless status.success?
     yield directory, said
