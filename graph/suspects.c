@@ -16,6 +16,7 @@
 #define NEARLY_ALL(bytes) ((bytes) / 5 * 4)
 #define PREFIX_LEAST 3 /* characters that names have in common if one program line made them */
 #define MANY 8         /* objects side by side that are no accident */
+#define BELOW_MOST 100 /* patterns between a sample and what gathers it */
 #define SYMBOLS_LEAST (1 << 20) /* bytes of symbols; a Ruby with its libraries has less */
 
 struct suspects_search {
@@ -238,18 +239,35 @@ describe(const struct suspects_search *search, struct graph_suspect *suspect)
     if (suspect->part) suspect->part_retained = search->branches.retained[suspect->part];
 }
 
-/* Finds the stacks of all suspects: a sample of the part comes before one of what gathers it. */
+/* Where a stack is looked for; what comes first says most. */
+enum stack_place {OF_PART, OF_GATHERED, BELOW_GATHERED, STACK_PLACES};
+
+static bool
+at_place_p(const struct suspects_search *search, const struct graph_suspect *suspect, uint32_t pattern,
+           enum stack_place place)
+{
+    uint32_t steps = 0;
+
+    if (place == OF_PART) return pattern == suspect->part;
+    if (place == OF_GATHERED) return pattern == suspect->gathered;
+    while (pattern && pattern != suspect->gathered && steps++ < BELOW_MOST) {
+        pattern = search->patterns->all[pattern].parent;
+    }
+    return pattern == suspect->gathered;
+}
+
+/* Finds the stacks of all suspects. */
 static void
 find_stacks(const struct suspects_search *search)
 {
     const struct graph *graph = search->graph;
 
-    for (int of_part = 1; of_part >= 0; of_part--) {
+    for (enum stack_place place = OF_PART; place < STACK_PLACES; place++) {
         for (uint32_t i = 0; i < graph->sample_count; i++) {
             uint32_t pattern = search->patterns->of[graph->samples[i].object];
-            for (size_t at = 0; at < search->count; at++) {
+            for (size_t at = 0; pattern && at < search->count; at++) {
                 struct graph_suspect *suspect = &search->suspects[at];
-                if (!suspect->stack && pattern && pattern == (of_part ? suspect->part : suspect->gathered)) {
+                if (!suspect->stack && at_place_p(search, suspect, pattern, place)) {
                     suspect->stack = graph->samples[i].stack;
                 }
             }

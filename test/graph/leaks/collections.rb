@@ -101,7 +101,8 @@ class Leaks
     def leak(n) = n.times { $LOADED_FEATURES << "/app/\#{"views/" * 80}\#{$LOADED_FEATURES.size}.rb" } # here
   RUBY
 
-  leak "symbols", <<~'RUBY', holder: /symbol/i, path: /symbol/i, holds: ["symbol table"], of: LONG_STRINGS
+  # The table grows by blocks of 512: those that fill a block that was there before have a row of their own.
+  leak "symbols", <<~'RUBY', holder: /symbol/i, path: /symbol/i, holds: ["symbol table"], of: LONG_STRINGS, count: 6000, once: 12_000_000
     def leak(n) = n.times { eval(":#{"long_name_" * 60}#{$count = $count.to_i + 1}") }
   RUBY
 

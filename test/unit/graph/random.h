@@ -84,6 +84,7 @@ struct DrawnObject {
     uint32_t class_object = 0; // by number; 0: none
     uint64_t external = 0;    // bytes beside the 40 of the slot
     uint32_t bits = 0;
+    bool stack = false;       // allocated at shop.rb:3
     std::vector<Edge> references;
     uint64_t Bytes() const { return 40 + external; }
 };
@@ -126,6 +127,7 @@ RecordOf(const Drawing &drawing, uint32_t number, uint32_t layout)
     record.bits = object.bits;
     record.external = object.external;
     record.text = object.text;
+    record.stack = object.stack;
     for (const Edge &edge : object.references) {
         uint64_t to = AddressOf(drawing.objects[edge.to].slot + 1);
         if (edge.label == HEAPPROF_DUMP_INDEX) record.tail.emplace_back(to);
@@ -144,6 +146,7 @@ FileOf(const Drawing &drawing)
     if (!drawing.set.empty()) file.Fact("set", drawing.set);
     if (!drawing.dump.empty()) file.Fact("dump", drawing.dump);
     if (!drawing.directory.empty()) file.Fact("directory", drawing.directory);
+    file.Stack(0, "Shop#open", "shop.rb", 3);
     for (const Edge &root : drawing.objects[0].references) {
         file.Root(root.label, root.name, "", AddressOf(drawing.objects[root.to].slot + 1));
     }

@@ -229,6 +229,27 @@ TEST(Suspects, IncludedModulesCountWithWhatStandsForThem)
     EXPECT_EQ(50u * 1080, found.all[0].retained);
 }
 
+// No sample of a Session and none of the Hash that has them: one of the carts, which are below.
+TEST(Suspects, HaveTheStackOfWhatIsBelowIfTheirsIsUnknown)
+{
+    Drawing drawing(1);
+    uint32_t store = drawing.Add("T_HASH", "Hash");
+
+    drawing.Root(store, HEAPPROF_DUMP_GLOBAL, "$store");
+    for (int i = 0; i < 20; i++) {
+        uint32_t session = drawing.Add("T_OBJECT", "Session"), cart = drawing.Add("T_OBJECT", "Cart");
+        drawing.objects[cart].external = 1000;
+        drawing.objects[cart].stack = i == 7;
+        drawing.Refer(store, session);
+        drawing.Refer(session, cart, HEAPPROF_DUMP_IVAR, "@cart");
+    }
+    Suspected found(FileOf(drawing), 5000);
+
+    ASSERT_EQ(1u, found.all.size());
+    EXPECT_EQ("Session", std::string(graph_class_name(found.made.graph, found.Example(found.all[0].part))));
+    EXPECT_EQ(1u, found.all[0].stack);
+}
+
 // Finalizers that keep their objects: many Procs below the VM's table of them.
 TEST(Suspects, FinalizersOfManyObjectsAreOne)
 {
