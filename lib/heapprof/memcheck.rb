@@ -26,7 +26,7 @@
 # [suppressions]     A file of known leaks, or a directory of such files by version of ruby (--suppressions).
 # [gen_suppressions] Whether each leak comes with the line that would suppress it (--gen-suppressions).
 # [report]      The file for the report as JSON; nil: the report goes to stderr, for people.
-# [program]     The program heapprof. By default it is the one beside this ruby, or else the one in PATH.
+# [program]     The program heapprof. By default it is Heapprof::Program.path: the one beside this ruby, or else the one in PATH.
 #
 # Settings of all tasks can be set once, by the names above or by those of the gem ruby_memcheck:
 #
@@ -39,8 +39,8 @@
 #
 # The task for RSpec is Heapprof::Memcheck::RSpec::RakeTask (heapprof/memcheck/rspec).
 
-require "rbconfig"
 require "shellwords"
+require_relative "program"
 
 module Heapprof
   module Memcheck
@@ -70,7 +70,7 @@ module Heapprof
       (SETTINGS - [:program]).each { |name| define_method(name) { setting(name) } }
 
       def program
-        setting(:program) || [File.join(RbConfig::CONFIG["bindir"], "heapprof")].find { |path| File.executable?(path) } || "heapprof"
+        setting(:program) || Program.path
       end
 
       private

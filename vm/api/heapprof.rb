@@ -290,7 +290,7 @@ module ObjectSpace
     end
 
     # call-seq:
-    #   stat -> hash
+    #   stat(rss: false) -> hash
     #   stat(key) -> integer
     #
     # Numbers about the profiler itself. All are 0 if it is not running:
@@ -623,5 +623,37 @@ module ObjectSpace
     def self.dump(path_or_io, gc: false, fork: true, values: :none)
       Primitive.heapprof_graph_dump(path_or_io, gc, fork, values)
     end
+
+    # call-seq:
+    #   load(path, memory: nil, exact: false) -> dump
+    #
+    # Returns the dump in a file, as a Dump. It answers what keeps most memory (report), why an
+    # object is alive (why), what there is most of (top), which objects fulfil a condition (query),
+    # and what has grown since (diff). The answers are frozen objects with plain fields.
+    #
+    #   ObjectSpace::HeapGraph.dump("before.rbgraph", gc: true)
+    #   serve_requests
+    #   ObjectSpace::HeapGraph.dump("after.rbgraph", gc: true)
+    #   dump = ObjectSpace::HeapGraph.load("before.rbgraph")
+    #   dump.objects.positive?                    # => true
+    #   dump.top(limit: 3).size                   # => 3
+    #   dump.query("Array").rows.first.class_name # => "Array"
+    #   puts dump.diff("after.rbgraph")
+    #
+    # The program +heapprof+ reads the file, for each question, in a process of its own. So a dump
+    # of any size takes no memory of this process, and what is wrong with a file cannot end it.
+    #
+    # [memory] Most memory that the program may take for the graph, as "512M" or "4G"; the rest
+    #          goes to a file. +nil+: no limit.
+    # [exact] Lets caches and words of a stack keep what they refer to, as in the running process.
+    #
+    # Raises SystemCallError if the file cannot be opened, ArgumentError for a file that is no dump,
+    # or damaged, and RuntimeError if the program cannot be run, or is ended.
+    def self.load(path, memory: nil, exact: false)
+      Dump.load(path, memory: memory, exact: exact)
+    end
+
+    # Loaded on demand, as HeapProfile::NativeLeak.
+    autoload :Dump, "heapprof/graph"
   end
 end
