@@ -604,6 +604,23 @@ heapprof_write_path(rb_execution_context_t *ec, VALUE self, VALUE path, VALUE by
     return SIZET2NUM(flush.size);
 }
 
+/* A text that was made of a profile, into a file like the profile's own. */
+static VALUE
+heapprof_write_text(rb_execution_context_t *ec, VALUE self, VALUE path, VALUE text)
+{
+    FilePathValue(path);
+    const char *name = StringValueCStr(path);
+    size_t size = (size_t)RSTRING_LEN(text);
+    char *bytes = malloc(size + 1);
+
+    if (!bytes) rb_memerror();
+    memcpy(bytes, RSTRING_PTR(text), size);
+    RB_GC_GUARD(text);
+    int error = rb_heapprof_flush_write(name, bytes, size, false);
+    if (error) rb_syserr_fail_str(error, path);
+    return SIZET2NUM(size);
+}
+
 static VALUE
 heapprof_encode(rb_execution_context_t *ec, VALUE self, VALUE by)
 {

@@ -424,8 +424,7 @@ module ObjectSpace
     def write(path_or_io, by: :inuse_space)
       if IO === path_or_io && !path_or_io.binmode?
         write_binary(path_or_io, Primitive.heapprof_encode(by))
-      elsif path_or_io.respond_to?(:to_io) ||
-            (path_or_io.respond_to?(:write) && !path_or_io.respond_to?(:to_path))
+      elsif output?(path_or_io)
         path_or_io.write(Primitive.heapprof_encode(by))
       else
         Primitive.heapprof_write_path(path_or_io, by)
@@ -452,6 +451,90 @@ module ObjectSpace
     #   profile.to_collapsed(:alloc_objects).lines.first   # "main;Cart#load;Array#map 17\n", for instance
     def to_collapsed(by = :inuse_space)
       Primitive.heapprof_collapsed(by)
+    end
+
+    # call-seq:
+    #   total(type) -> integer
+    #
+    # The sum of that value over all rows: the name of a value of Sample, such as
+    # +:inuse_malloc_space+ (see each). Of a difference it may be negative.
+    #
+    #   profile.total(:inuse_space) == profile.sum(&:inuse_space)   # => true
+    #
+    # Raises ArgumentError if no row has a value of that name.
+    def total(type)
+      unless TOTALS.include?(type)
+        raise ArgumentError, "#{type.inspect} is no value of a profile (expected one of #{TOTALS.map(&:inspect).join(", ")})"
+      end
+      sum(&type)
+    end
+
+    # call-seq:
+    #   inuse_space -> integer
+    #
+    # Bytes alive at the snapshot: the slots of objects, and memory of the allocator.
+    #
+    #   ObjectSpace::HeapProfile.snapshot(gc: true).inuse_space.positive?   # => true
+    def inuse_space = total(:inuse_space)
+
+    # call-seq:
+    #   objects -> integer
+    #
+    # How many objects were alive at the snapshot.
+    #
+    #   profile.objects == profile.total(:inuse_objects)   # => true
+    def objects = total(:inuse_objects)
+
+    # call-seq:
+    #   to_speedscope -> string
+    #   to_speedscope(path) -> integer
+    #   to_speedscope(io) -> integer
+    #
+    # The profile as speedscope.app opens it (JSON), with all sample types: as a String, or written
+    # to a file or an IO as write does it, which returns the bytes written.
+    #
+    # The program +heapprof+ does the work, as <tt>heapprof convert --to=speedscope</tt>. Raises
+    # RuntimeError if the program cannot be run.
+    def to_speedscope(path_or_io = nil)
+      text_to(path_or_io, Page.speedscope(self))
+    end
+
+    # call-seq:
+    #   to_html(sources: nil) -> string
+    #   to_html(path, sources: nil) -> integer
+    #   to_html(io, sources: nil) -> integer
+    #
+    # The profile as a page for a browser, the one of <tt>heapprof view</tt>: a flame graph, tables
+    # and lines of source. The page needs no network. As a String, or written to a file or an IO as
+    # write does it, which returns the bytes written.
+    #
+    # [sources] The directory below which lines of source are read. +nil+: the current directory,
+    #           unless that is the user's home directory or above it. +false+: no lines. If it is
+    #           not +false+, the page has lines of Ruby's library and of gems, too.
+    #
+    #   profile.to_html("heap.html", sources: false)
+    #
+    # The program +heapprof+ does the work, in a process of its own. Raises RuntimeError if the
+    # program cannot be run, ArgumentError if there is no such directory.
+    def to_html(path_or_io = nil, sources: nil)
+      text_to(path_or_io, Page.html(self, sources))
+    end
+
+    # call-seq:
+    #   view(path = nil, sources: nil, open: nil) -> string
+    #
+    # Writes the page of to_html into a file that only its owner may read, and returns its name.
+    #
+    # [path] The name; +nil+: a new file in the directory for temporary files.
+    # [sources] See to_html.
+    # [open] Whether it is opened in a browser, by xdg-open. +nil+: if it is a temporary file, and
+    #        the program runs in a terminal of a desktop.
+    #
+    #   profile.view("heap.html", sources: false)   # => "heap.html"
+    #
+    # Raises what to_html raises. Raises ArgumentError if the file cannot be written or opened.
+    def view(path = nil, sources: nil, open: nil)
+      Page.view(self, path, sources, open)
     end
 
     # call-seq:
@@ -544,6 +627,20 @@ module ObjectSpace
       written
     end
 
+    # Returns the text if there is no place for it.
+    def text_to(path_or_io, text)
+      return text if path_or_io.nil?
+      return Primitive.heapprof_write_text(path_or_io, text) unless output?(path_or_io)
+      return write_binary(path_or_io, text) if IO === path_or_io && !path_or_io.binmode?
+      path_or_io.write(text)
+    end
+
+    # Whether it takes bytes, and is not the path of a file.
+    def output?(path_or_io)
+      path_or_io.respond_to?(:to_io) ||
+        (path_or_io.respond_to?(:write) && !path_or_io.respond_to?(:to_path))
+    end
+
     # The directories in lines; nil: the one in the profile.
     def report_directories(app)
       return if app == true
@@ -577,8 +674,16 @@ module ObjectSpace
       end
     end
 
+    TOTALS = [
+      :inuse_space, :inuse_objects, :inuse_slot_space, :inuse_malloc_space,
+      :alloc_space, :alloc_objects, :alloc_slot_space, :alloc_malloc_space, :rss_space, :memsize
+    ].freeze
+    private_constant :TOTALS
+
     # Loaded on demand: what is in lib/ does not cost each GC of every program.
     autoload :NativeLeak, "heapprof/native_leaks"
+    autoload :Page, "heapprof/page"
+    private_constant :Page
   end
 
   # The objects of the heap and their references, in a file. It answers why an object is alive,
