@@ -16,6 +16,7 @@
 #include "base/version.h"
 #include "gc/book/state.h"
 #include "vm/api/load.h"
+#include "vm/memcheck/memcheck.h"
 #include "vm/memcheck/native_leaks.h"
 #include "vm/api/report.h"
 #include "vm/run/run.h"
@@ -379,6 +380,15 @@ heapprof_native_leaks_fork(rb_execution_context_t *ec, VALUE self, VALUE fd, VAL
         rb_heapprof_native_leaks_fork(descriptor, here > before ? here : before, since_gc);
     if (pid < 0) rb_sys_fail("fork(2)");
     return PIDT2NUM(pid);
+}
+
+/* The name of the file that Ruby's own C functions are in, as callers have it. */
+static VALUE
+heapprof_core_library(rb_execution_context_t *ec, VALUE self)
+{
+    struct heapprof_symbol_name ruby;
+
+    return rb_utf8_str_new_cstr(rb_heapprof_memcheck_core(&ruby));
 }
 
 /* ---- each ---- */

@@ -239,6 +239,62 @@ module ObjectSpace
       NativeLeak.all_in(text, status)
     end
 
+    # call-seq:
+    #   native_growth(times: 3) { ... } -> array
+    #
+    # Returns what C extensions hold more of after each run of the block, as NativeGrowth objects,
+    # the most bytes first. This is memory that something still leads to, such as a table of an
+    # extension that is never emptied, and also what is lost (see native_leaks). The Array is empty
+    # if nothing grows. What Ruby itself asks malloc for is not reported, except on behalf of an
+    # extension.
+    #
+    # The block runs once, which fills what is filled once: caches, pools, tables of names. Then it
+    # runs +times+ times more. After each run a full garbage collection runs, and the memory that is
+    # left is counted. What a C function has asked for at a Ruby stack is reported if there was more
+    # of it after each of these runs than before it.
+    #
+    #   require "zlib"
+    #   ObjectSpace::HeapProfile.native_growth { Zlib.deflate("text") }   # => []
+    #
+    # For tests there are <tt>heapprof/minitest</tt> (assert_no_native_growth) and
+    # <tt>heapprof/rspec</tt> (grow_natively).
+    #
+    # A buffer that doubles when it is full does not grow in each run. Let the block do more for
+    # each run, or look at what the buffer leads to. Other threads count, too.
+    #
+    # [times] How many runs are compared, 2 to 1000.
+    #
+    # The profiler runs only meanwhile, and samples each request of malloc. Under <tt>heapprof
+    # memcheck</tt> the profiler that runs there is used; with <tt>--engine=valgrind</tt> this
+    # method only runs the block and returns an empty Array.
+    #
+    # Raises RuntimeError if the profiler runs already, if it is stopped in the block, if there are
+    # other Ractors, or if there are too many blocks of malloc to know each. Raises
+    # NotImplementedError where <tt>malloc: :all</tt> is not possible (see start). If the block
+    # raises, the exception is passed on.
+    def self.native_growth(times: 3)
+      raise ArgumentError, "a block is needed: what could grow?" unless block_given?
+      unless Integer === times && (2..1000).cover?(times)
+        raise ArgumentError, "times: #{times.inspect} is out of range (expected 2 to 1000)"
+      end
+      started = Primitive.heapprof_native_leaks_start
+      begin
+        profiles = []
+        while profiles.size <= times
+          yield
+          next profiles << nil if started.nil?
+          GC.start
+          profiles << snapshot(native_leaks: profiles.size == times)
+        end
+        all_known = started.nil? || stat(:doublings) + stat(:dropped) == 0
+      ensure
+        stop if started
+      end
+      return [] if started.nil?
+      raise "native growth cannot be told: there are too many blocks to know each" unless all_known
+      NativeGrowth.all_in(profiles, Primitive.heapprof_core_library)
+    end
+
     # A child whose list was not read is killed. If the program has waited for the child itself,
     # there is no status.
     def self.end_child(child, list) # :nodoc:
@@ -682,6 +738,7 @@ module ObjectSpace
 
     # Loaded on demand: what is in lib/ does not cost each GC of every program.
     autoload :NativeLeak, "heapprof/native_leaks"
+    autoload :NativeGrowth, "heapprof/native_growth"
     autoload :Page, "heapprof/page"
     private_constant :Page
   end
