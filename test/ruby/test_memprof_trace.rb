@@ -260,16 +260,58 @@ class TestHeapProfMemprofTrace < Test::Unit::TestCase
 
   # ---- Rack ----
 
-  def test_a_request_has_its_method_and_path
+  def test_a_request_has_the_fields_of_memprof_and_no_value_of_a_query
     in_memprof(<<~'RUBY')
       Memprof.trace_filename = "lines"
-      env = { "REQUEST_METHOD" => "POST", "SCRIPT_NAME" => "/shop", "PATH_INFO" => "/carts/\xff", "QUERY_STRING" => "token=secret" }
+      env = { "REQUEST_METHOD" => "POST", "REMOTE_ADDR" => "127.0.0.1", "PATH_INFO" => "/carts/\xff", "rack.input" => "secret",
+              "QUERY_STRING" => "token=secret&b=secret&secret", "REQUEST_URI" => "/carts?token=secret",
+              "action_dispatch.request.path_parameters" => { controller: "carts", action: "show", id: "secret" } }
       response = [200, {}, ["ok"]]
       app = ->(given) { assert_same env, given; File.write("file", "1234"); response }
       assert_same response, Memprof::Tracer.new(app).call(env)
-      line = File.read("lines")
-      assert_equal({ "method" => "POST", "path" => "/shop/carts/\xff".dump }, JSON.parse(line)["request"])
-      assert_equal [1, false], [JSON.parse(line)["fd"]["write"]["calls"], line.include?("secret")]
+      line = JSON.parse(text = File.read("lines"))
+      assert_equal({ "REQUEST_METHOD" => "POST", "REQUEST_URI" => "/carts?token=[FILTERED]", "PATH_INFO" => "/carts/\xff".dump,
+                     "QUERY_STRING" => "token=[FILTERED]&b=[FILTERED]&[FILTERED]", "REMOTE_ADDR" => "127.0.0.1" }, line["request"])
+      assert_equal({ "controller" => "carts", "action" => "show" }, line["rails"])
+      assert_equal %w[rails request start time tracers], line.keys.sort
+      assert_equal %w[fd gc memory objects rusage], line["tracers"].keys.sort
+      assert_equal [1, false], [line["tracers"]["fd"]["write"]["calls"], text.include?("secret")]
+      Memprof.trace_request({}) {}
+      assert_equal({}, JSON.parse(File.readlines("lines").last)["request"])
+    RUBY
+  end
+
+  def test_the_file_may_be_given
+    in_memprof(<<~'RUBY')
+      Memprof.trace_filename = "lines"
+      assert_equal :value, Memprof.trace("other") { :value }
+      assert_equal [false, 1], [File.exist?("lines"), File.readlines("other").size]
+    RUBY
+  end
+
+  # As memprof's tracer did.
+  def test_the_tracers_own_file_is_a_temporary_one_with_the_pid
+    in_memprof(<<~'RUBY')
+      ENV["TMPDIR"] = Dir.pwd
+      tracer = Memprof::Tracer.new(->(_) { [200, {}, []] })
+      2.times { tracer.call({}) }
+      name = "memprof_tracer-#{Process.pid}.json"
+      assert_equal File.join(Dir.pwd, name), Memprof.trace_filename
+      assert_equal [2, 0o600], [File.readlines(name).size, File.stat(name).mode & 0o777]
+    RUBY
+  end
+
+  def test_a_link_in_a_directory_of_all_users_is_not_followed
+    in_memprof(<<~'RUBY')
+      Dir.mkdir("shared")
+      File.chmod(0o1777, "shared")
+      File.symlink("../target", "shared/link")
+      File.mkfifo("shared/pipe")
+      assert_raise(Errno::ELOOP) { Memprof.trace("shared/link") {} }
+      assert_raise(Errno::EPERM, Errno::ENXIO) { Memprof.trace("shared/pipe") {} }
+      assert_equal false, File.exist?("target")
+      Memprof.trace("shared/file") {}
+      assert_equal 1, File.readlines("shared/file").size
     RUBY
   end
 

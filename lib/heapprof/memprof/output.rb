@@ -32,10 +32,16 @@ module Memprof
       path ? File.open(path, "w", OWNER_ONLY, &) : yield($stderr)
     end
 
-    # Appends in one write, so that lines of several processes do not mix.
+    # Appends in one write, so that lines of several processes do not mix. In a directory that other users may write to, such as
+    # /tmp, a link is not followed (Errno::ELOOP), and the file has to be this user's (Errno::EPERM).
     def self.append(path, text)
       return $stderr.write(text) unless path
-      File.open(path, File::WRONLY | File::CREAT | File::APPEND, OWNER_ONLY) { |io| io.syswrite(text) }
+      shared = File.world_writable?(File.dirname(path))
+      flags = File::WRONLY | File::CREAT | File::APPEND | (shared ? File::NOFOLLOW | File::NONBLOCK : 0)
+      File.open(path, flags, OWNER_ONLY) do |io|
+        raise Errno::EPERM, File.path(path) if shared && !(io.stat.file? && io.stat.owned?)
+        io.syswrite(text)
+      end
     end
 
     # Yields an object that takes lines.

@@ -12,9 +12,10 @@ module Memprof
 
     # call-seq:
     #   trace { ... } -> value of the block
+    #   trace(path) { ... } -> value of the block
     #
-    # Counts what all threads of the process do during the block. Then writes that as a line of JSON: on stderr, or at the end
-    # of the file trace_filename.
+    # Counts what all threads of the process do during the block. Then writes that as a line of JSON: at the end of that file, or of
+    # the file trace_filename, or else on stderr.
     #
     #   require "json"
     #   Memprof.trace_filename = "trace.json"
@@ -40,35 +41,71 @@ module Memprof
     #
     # If the block raises, nothing is written. Traces may be nested, and may run in several threads at once.
     # Raises ArgumentError without a block. Raises SystemCallError if the file cannot be written.
-    def trace(&)
-      traced({}, &)
+    def trace(path = nil)
+      raise ArgumentError, "a block is needed: what should be traced?" unless block_given?
+      traced(path, ->(counted) { counted }) { yield }
     end
 
     # call-seq:
     #   trace_request(env) { ... } -> value of the block
     #
-    # Does the same for a request of Rack. The line then has the request's method and path, without the query, as +request+.
+    # Counts the same during a request of Rack, and writes a line with:
+    #
+    # [start, time] as trace has them
+    # [tracers] what trace counts: objects, gc, fd, memory, rusage
+    # [rails] controller, action: of a request of Rails
+    # [request] REQUEST_METHOD, REQUEST_URI, REQUEST_PATH, PATH_INFO, QUERY_STRING, REMOTE_ADDR: those that env has. Values of a
+    #           query may be secrets, and are [FILTERED]
     #
     #   require "json"
     #   Memprof.trace_filename = "trace.json"
     #   Memprof.trace_request({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/carts" }) { [200, {}, []] }
-    #   JSON.parse(File.read("trace.json"))["request"]   # => {"method" => "GET", "path" => "/carts"}
-    def trace_request(env, &)
-      path = "#{env["SCRIPT_NAME"]}#{env["PATH_INFO"]}"
-      traced({ "request" => { "method" => env["REQUEST_METHOD"], "path" => Reflection.text(path) } }, &)
+    #   JSON.parse(File.read("trace.json"))["request"]   # => {"REQUEST_METHOD" => "GET", "PATH_INFO" => "/carts"}
+    def trace_request(env)
+      raise ArgumentError, "a block is needed: what should be traced?" unless block_given?
+      traced(nil, ->(counted) { request_line(env, counted) }) { yield }
     end
 
     private
 
-    def traced(fields)
-      raise ArgumentError, "a block is needed: what should be traced?" unless block_given?
+    REQUEST = %w[REQUEST_METHOD REQUEST_URI REQUEST_PATH PATH_INFO QUERY_STRING REMOTE_ADDR].freeze
+    RAILS = %w[action_dispatch.request.path_parameters action_dispatch.request.parameters
+               action_controller.request.path_parameters].freeze
+    private_constant :REQUEST, :RAILS
+
+    # Returns what the block of traced returns. line makes the fields of the line from what was counted.
+    def traced(path, line)
       counters = Counters.new
       value = yield
-      counted = counters.read
-      Output.append(trace_filename, "#{Heapprof::Plain.json(JSON.generate(fields.merge(counted)))}\n")
+      fields = line.call(counters.read)
+      Output.append(path || trace_filename, "#{Heapprof::Plain.json(JSON.generate(fields))}\n")
       value
     ensure
       counters&.close
+    end
+
+    def request_line(env, counted)
+      rails = RAILS.filter_map { |key| env[key] }.first
+      { "start" => counted["start"], "tracers" => counted.except("start", "time"), "rails" => rails && route(rails),
+        "request" => request(env), "time" => counted["time"] }.compact
+    end
+
+    def request(env)
+      fields = texts(env, REQUEST)
+      fields["REQUEST_URI"] &&= fields["REQUEST_URI"].sub(/(?<=\?).*/m) { |query| hidden(query) }
+      fields["QUERY_STRING"] &&= hidden(fields["QUERY_STRING"])
+      fields.compact
+    end
+
+    def hidden(query) = query.gsub(/([^&;=]*=)?[^&;]+/) { "#{$1}[FILTERED]" }
+
+    def route(parameters)
+      named = parameters.to_h { |key, value| [key.to_s, value] }
+      texts(named, %w[controller action])
+    end
+
+    def texts(values, names)
+      names.filter_map { |name| [name, Reflection.text(values[name])] if String === values[name] }.to_h
     end
   end
 end
