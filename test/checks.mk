@@ -72,7 +72,7 @@ check-descriptor-%: tests heapprof
 	+$(call test-all,build/$*,$(VARIANT_TESTS:%=$(CURDIR)/%))
 
 check-ruby: export HEAPPROF_KEEP = $(CURDIR)/$(KEPT)
-check-ruby: tested
+check-ruby: heapprof tested
 	@rm -rf $(KEPT) && mkdir -p $(KEPT)
 	+$(Q) $(MAKE) -C build/ruby test-leaked-globals
 	+$(call test-all,build/ruby,$(RUBY_TESTS) $(SCRIPTS_TESTS),$(TESTJOBS))

@@ -2,7 +2,9 @@
 
 # test_documentation.rb - the manual of ruby names the variable; the examples of vm/api/heapprof.rb's documentation and
 # heapprof/memprof's, and the Ruby of README.md and doc/ run, each in a process of its own, and what "# =>" says comes out.
+# The methods that there are, the pages of ri, and those that README.md and doc/ speak of are the same.
 
+require "json"
 require_relative "lib/heapprof_test"
 
 class TestHeapProfDocumentation < Test::Unit::TestCase
@@ -47,8 +49,11 @@ class TestHeapProfDocumentation < Test::Unit::TestCase
   end
 
   # What the examples take for granted: a program, profiles of it, and files. What configures a server does nothing here.
-  SETUP = <<~'RUBY'
+  SETUP = <<~'RUBY'.sub("PROGRAM", File.join(TOP, "build/bin/heapprof").dump)
     require "stringio"
+    require "heapprof/program"
+    Heapprof::Program.path = PROGRAM
+    ENV["TMPDIR"] = Dir.pwd # where a page goes that gets no name
     def is(expected, value, place)
       value.inspect == expected or abort("#{place}: #{value.inspect}, not #{expected}")
     end
@@ -73,7 +78,7 @@ class TestHeapProfDocumentation < Test::Unit::TestCase
 
   def run_example(example)
     omit "shows a fault at which a debug build of MRI ends" if MRI_CHECKS_ITSELF && example.file == "doc/barriers.md"
-    stop = example.lines.any? { |line| line.match?(/HeapProfile\.(start|profile|native_leaks)\b|\bMemprof\b/) } ? "ObjectSpace::HeapProfile.stop\n" : ""
+    stop = example.lines.any? { |line| line.match?(/HeapProfile\.(start|profile|native_leaks|native_growth)\b|\bMemprof\b/) } ? "ObjectSpace::HeapProfile.stop\n" : ""
     in_directory do
       needed = MEMPROF.include?(example.file) ? "require 'heapprof/memprof'\n" : ""
       write_file("example.rb", "#{SETUP}#{stop}#{needed}#{example.script}")
@@ -107,6 +112,84 @@ class TestHeapProfDocumentation < Test::Unit::TestCase
     methods = text.scan(/((?:^ *#.*\n)*)^    def (self\.)?(\S+?)(?:\(|$| )/)
     missing = methods.reject { |comment, _, name| comment.include?("call-seq:") || name == "default" || private_names.include?(name) }.map(&:last)
     assert_empty missing
+  end
+
+  # ---- what ri shows ----
+
+  # By class or module: those whose methods are documented for users.
+  DOCUMENTED = %w[ObjectSpace::HeapProfile ObjectSpace::HeapProfile::NativeLeak ObjectSpace::HeapProfile::NativeGrowth
+                  ObjectSpace::HeapGraph ObjectSpace::HeapGraph::Dump].freeze
+
+  # Prints for each of them, as JSON: the methods that there are, with their parameters, and the pages, with what they say.
+  METHODS = <<~'RUBY'
+    ENV["RDOC_USE_PRISM_PARSER"] = "1"
+    require "json"
+    require "rdoc"
+    require "heapprof/graph"
+    store = RDoc::Store.new(RDoc::Options.new, path: ARGV.shift).tap(&:load_cache)
+    made = ARGV.to_h do |name|
+      object = Object.const_get(name)
+      own = object.singleton_methods(false).map { |m| [".#{m}", object.method(m)] }
+      own += object.public_instance_methods(false).map { |m| ["##{m}", object.instance_method(m)] }
+      pages = store.class_methods.fetch(name, []).map { |m| ".#{m}" } + store.instance_methods.fetch(name, []).map { |m| "##{m}" }
+      texts = pages.to_h { |m| [m, store.load_method(name, m.sub(".", "::")).then { |page| [page.call_seq, page.is_alias_for&.name] }] }
+      [name, { "own" => own.to_h { |m, method| [m, [method.parameters, method.source_location]] }, "pages" => texts }]
+    end
+    puts JSON.generate(made)
+  RUBY
+
+  def methods_and_pages
+    in_directory do |directory|
+      assert_clean run_ruby("--disable-gems", File.join(TOP, "scripts/document-ruby"), "#{directory}/ri")
+      ran = run_ruby("--disable-gems", "-", "#{directory}/ri", *DOCUMENTED, stdin: METHODS)
+      assert ran.status.success?, ran.err
+      JSON.parse(ran.out)
+    end
+  end
+
+  # What is not for users has no page: it is marked with :nodoc:.
+  def nodoc?(file, number)
+    file = File.join(TOP, "vm/api/heapprof.rb") if file.start_with?("<internal:")
+    File.readlines(file)[number - 1].end_with?("# :nodoc:\n")
+  end
+
+  def test_what_there_is_has_a_page_for_ri_and_no_page_is_of_what_there_is_not
+    methods_and_pages.each do |name, said|
+      own = said["own"].reject { |_, (_, place)| nodoc?(*place) }
+      assert_equal own.keys.sort, said["pages"].keys.sort, name
+    end
+  end
+
+  def test_a_page_has_each_keyword
+    methods_and_pages.each do |name, said|
+      said["pages"].each do |m, (call_seq, other_name)|
+        parameters, = said["own"][m]
+        next if other_name || parameters.empty?
+        keywords = parameters.filter_map { |kind, key| key if kind.start_with?("key") && kind != "keyrest" }
+        assert_equal keywords.sort, call_seq.to_s.scan(/(\w+): /).flatten.uniq.sort, "#{name}#{m}"
+      end
+    end
+  end
+
+  SPOKEN_OF = /\b(?:ObjectSpace::)?(HeapProfile|HeapGraph)([.#])([a-z_]\w*[?!=]?)/
+
+  def test_readme_and_doc_speak_of_methods_that_there_are
+    all = methods_and_pages.to_h { |name, said| [name.delete_prefix("ObjectSpace::"), said["own"].keys] }
+    spoken = ["README.md", *Dir.glob("doc/**/*.md", base: TOP)].flat_map do |file|
+      File.read(File.join(TOP, file)).scan(SPOKEN_OF).map { |name, kind, m| [file, name, "#{kind}#{m}"] }
+    end
+    assert_operator spoken.size, :>, 20
+    assert_empty spoken.uniq.reject { |_, name, m| all.fetch(name).include?(m) || m == ".pb" }
+  end
+
+  # The table of doc/ruby-api.md has each of them.
+  def test_the_table_of_methods_is_whole
+    table = File.read(File.join(TOP, "doc/ruby-api.md"))[/^## Every method\n.*?(?=^## |\z)/m]
+    methods_and_pages.each do |name, said|
+      row = table[/^\| `#{name.delete_prefix("ObjectSpace::")}` \| (.*) \|$/, 1]
+      assert row, name
+      assert_equal said["pages"].keys.sort, row.scan(/`([^`]+)`/).flatten.sort, name
+    end
   end
 
   # MRI's --help names no variable of the environment; its manual has a section for them.
