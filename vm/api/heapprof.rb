@@ -262,7 +262,7 @@ module ObjectSpace
     # A buffer that doubles when it is full does not grow in each run. Let the block do more for
     # each run, or look at what the buffer leads to. Other threads count, too.
     #
-    # [times] How many runs are compared, 2 to 1000.
+    # [times] How many runs are compared, 2 to 100.
     #
     # The profiler runs only meanwhile, and samples each request of malloc. Under <tt>heapprof
     # memcheck</tt> the profiler that runs there is used; with <tt>--engine=valgrind</tt> this
@@ -274,8 +274,8 @@ module ObjectSpace
     # raises, the exception is passed on.
     def self.native_growth(times: 3)
       raise ArgumentError, "a block is needed: what could grow?" unless block_given?
-      unless Integer === times && (2..1000).cover?(times)
-        raise ArgumentError, "times: #{times.inspect} is out of range (expected 2 to 1000)"
+      unless Integer === times && (2..100).cover?(times)
+        raise ArgumentError, "times: #{times.inspect} is out of range (expected 2 to 100)"
       end
       started = Primitive.heapprof_native_leaks_start
       begin
