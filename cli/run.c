@@ -134,8 +134,8 @@ since_p(const char *path, const struct timespec *start)
 static void
 show(const struct heapprof_model *sum, const char *name)
 {
-    const struct report_question question = {.group = REPORT_SITE};
-    const struct report_look look = {.limit = ROWS, .frames = 3, .width = cli_width(), .names = &name};
+    const struct report_question question = {.group = REPORT_SITE, .frames = 3};
+    const struct report_look look = {.limit = ROWS, .width = cli_width(), .names = &name};
     uint32_t type = rb_heapprof_model_default_type(sum);
 
     putc('\n', stderr);

@@ -8,7 +8,7 @@
 #include "report/overview.h"
 #include "report/pattern.h"
 
-enum {BY = 1, GROUP, COUNT, FOCUS, IGNORE, FRAMES, APP, JSON};
+enum {BY = 1, GROUP, SORT, COUNT, FOCUS, IGNORE, FRAMES, APP, JSON};
 
 /* The question, and what has to be freed after it. */
 struct asked {
@@ -35,12 +35,19 @@ ask(const struct cli *cli, struct asked *asked)
 {
     long count, frames;
 
-    /* parse.c has checked the name. */
+    /* parse.c has checked the names. */
     report_question_group(&asked->question, cli->values[GROUP] ? cli->values[GROUP] : "site");
+    report_question_sort(&asked->question, cli->values[SORT]);
+    if (!report_sort_p(&asked->question, cli->values[GROUP] != NULL)) {
+        cli_usage(cli, "--sort=cum: " REPORT_SORT_REFUSED);
+        return false;
+    }
     asked->question.directory = cli->values[APP];
+    asked->question.focus_text = cli->values[FOCUS];
+    asked->question.ignore_text = cli->values[IGNORE];
     if (!cli_number(cli, COUNT, 0, 20, &count) || !cli_number(cli, FRAMES, 0, 3, &frames)) return false;
     asked->look.limit = (size_t)count;
-    asked->look.frames = (size_t)frames;
+    asked->question.frames = cli->values[JSON] ? REPORT_WHOLE_STACKS : (size_t)frames;
     return compile(cli, FOCUS, &asked->focus, &asked->question.focus) &&
            compile(cli, IGNORE, &asked->ignore, &asked->question.ignore);
 }

@@ -7,11 +7,13 @@
 #define CLI_TABLE_OPTIONS \
     {"--by", 'b', "TYPE", "inuse_space inuse_objects alloc_space alloc_objects ...", \
      "Which value to show (default: the one that the file names)"}, \
-    {"--group", 'g', "GROUP", "site function class file gem app label:KEY", \
+    {"--group", 'g', "GROUP", "site function class file gem library app label:KEY", \
      "What samples are added up by (default: app, then site)"}, \
+    {"--sort", 0, "ORDER", "self cum objects", \
+     "Order of rows: their value, the value with what was called from there, or objects"}, \
     {"--count", 'n', "N", NULL, "Show at most N rows; 0 shows all (default: 20)"}, \
-    {"--focus", 'f', "RE", NULL, "Only samples with a frame whose function or file matches (POSIX extended)"}, \
-    {"--ignore", 'i', "RE", NULL, "Only samples without a frame whose function or file matches"}, \
+    {"--focus", 'f', "RE", NULL, "Only samples with a function, file, C function or library that matches (POSIX extended)"}, \
+    {"--ignore", 'i', "RE", NULL, "Only samples without one that matches"}, \
     {"--frames", 0, "N", NULL, "Show the N innermost frames of a call site (default: 3)"}, \
     {"--app", 0, "DIR", "FILE", "Where the application's code is (default: as the file says)"}, \
     {"--json", 0, NULL, NULL, "Write JSON"}

@@ -22,7 +22,19 @@ set_group(struct answer_question *asked, const char *name)
 {
     if (report_question_group(&asked->question, name)) return true;
     snprintf(asked->error, HEAPPROF_ANSWER_ERROR_MAX,
-             "group: %.100s is not a group (give site, function, class, file, gem, app or label:KEY)", name);
+             "group: %.100s is not a group (give site, function, class, file, gem, library, app or label:KEY)", name);
+    return false;
+}
+
+static bool
+set_sort(struct answer_question *asked, const char *name, bool grouped)
+{
+    if (!report_question_sort(&asked->question, name)) {
+        snprintf(asked->error, HEAPPROF_ANSWER_ERROR_MAX, "sort: %.100s is no order (give self, cum or objects)", name);
+        return false;
+    }
+    if (report_sort_p(&asked->question, grouped)) return true;
+    snprintf(asked->error, HEAPPROF_ANSWER_ERROR_MAX, "sort: " REPORT_SORT_REFUSED);
     return false;
 }
 
@@ -41,11 +53,14 @@ static bool
 ask_all(struct answer_question *asked, const struct heapprof_ask *ask)
 {
     asked->question.directory = ask->directory;
+    asked->question.frames = ask->frames;
+    asked->question.focus_text = ask->focus;
+    asked->question.ignore_text = ask->ignore;
     asked->look = (struct report_look){
-        .limit = ask->limit, .frames = ask->frames, .width = ask->width, .colour = ask->colour,
+        .limit = ask->limit, .width = ask->width, .colour = ask->colour,
         .names = ask->names, .ruby = true,
     };
-    return (!ask->group || set_group(asked, ask->group)) &&
+    return (!ask->group || set_group(asked, ask->group)) && set_sort(asked, ask->sort, ask->group != NULL) &&
            compile(asked, "focus", ask->focus, &asked->focus, &asked->question.focus) &&
            compile(asked, "ignore", ask->ignore, &asked->ignore, &asked->question.ignore);
 }

@@ -13,6 +13,7 @@ struct heapprof_ask {
     const char *by;        /* type of the value; every profile has it */
     const char *group;     /* "site", "label:KEY", as heapprof top --group has it; NULL: application, then sites */
     const char *directory; /* where the application is (own.h); NULL: as the profile says */
+    const char *sort;      /* "self", "cum", "objects"; NULL: self */
     const char *focus, *ignore; /* POSIX extended regular expressions; NULL: none */
     const char *const *names; /* what the profiles are called */
     size_t   limit;        /* rows; 0: all */

@@ -7,8 +7,8 @@
  * unless a snapshot relates both clocks. A profile has a single time, so it is written as the time of all clocks.
  *
  * Packets have a bounded size. Each packet except the last says that another follows. The ids of frames are the numbers
- * of the lines, from 1; behind them come the locations that have no line. A callstack is one sample's stack, and begins
- * with the outermost frame. In Perfetto, memory alive is memory allocated minus memory freed. So a heap's alloc and inuse
+ * of the lines, from 1; behind them come the locations that have no line, then the samples of tables of the VM, each with
+ * a frame of its own. A callstack is one sample's stack, and begins with the outermost frame. In Perfetto, memory alive is memory allocated minus memory freed. So a heap's alloc and inuse
  * make one sample. For any other profile, the value of the question is written as "allocated".
  *
  * The messages' fields are those of Perfetto's profile_packet.proto, profile_common.proto and clock_snapshot.proto.
@@ -21,6 +21,7 @@
 #include "base/array.h"
 #include "base/utf8.h"
 #include "pprof/wire.h"
+#include "report/names.h"
 #include "report/stack.h"
 
 #define PACKET_BYTES 1000000
@@ -187,11 +188,9 @@ put_mapping(struct exporting *exporting)
 
 /* Writes a frame and its name. id is above 1, because 1 is the mapping's path. */
 static void
-put_frame(struct exporting *exporting, uint64_t id, uint32_t location, const struct heapprof_model_line *line)
+put_frame(struct exporting *exporting, uint64_t id, const char *name)
 {
-    char address[32];
-
-    put_string(exporting, id, report_frame_name(exporting->model, location, line, address, sizeof(address)));
+    put_string(exporting, id, name);
     put(exporting, &exporting->inner, FRAME_ID, id);
     put(exporting, &exporting->inner, FRAME_NAME, id);
     put(exporting, &exporting->inner, FRAME_MAPPING, MAPPING);
@@ -213,15 +212,23 @@ location_id(const struct heapprof_model *model, uint32_t location)
 }
 
 static void
+put_frame_of_line(struct exporting *exporting, uint64_t id, uint32_t location, const struct heapprof_model_line *line)
+{
+    char address[32];
+
+    put_frame(exporting, id, report_frame_name(exporting->model, location, line, address, sizeof(address)));
+}
+
+static void
 put_frames(struct exporting *exporting)
 {
     const struct heapprof_model *model = exporting->model;
 
     for (uint32_t i = 0; i < rb_heapprof_model_locations(model) && !exporting->failed; i++) {
         const struct heapprof_model_location *location = &model->locations[i];
-        if (location->first_line == location[1].first_line) put_frame(exporting, location_id(model, i), i, NULL);
+        if (location->first_line == location[1].first_line) put_frame_of_line(exporting, location_id(model, i), i, NULL);
         for (uint32_t l = location->first_line; l < location[1].first_line; l++) {
-            put_frame(exporting, line_id(l), i, &model->lines[l]);
+            put_frame_of_line(exporting, line_id(l), i, &model->lines[l]);
         }
     }
 }
@@ -230,9 +237,13 @@ static void
 put_callstack(struct exporting *exporting, const struct heapprof_samples *samples)
 {
     const struct heapprof_model *model = exporting->model;
+    const char *table = report_vm_table(samples);
+    uint64_t own = location_id(model, rb_heapprof_model_locations(model)) + samples->number;
 
+    if (table) put_frame(exporting, own, table);
     put(exporting, &exporting->inner, CALLSTACK_ID, samples->number);
-    for (uint32_t i = samples->location_count; i-- > 0;) {
+    if (table) put(exporting, &exporting->inner, CALLSTACK_FRAME, own);
+    for (uint32_t i = table ? 0 : samples->location_count; i-- > 0;) {
         const struct heapprof_model_location *location = &model->locations[samples->locations[i]];
         uint32_t line = location[1].first_line;
         if (line == location->first_line) {

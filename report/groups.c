@@ -2,14 +2,15 @@
  *
  *     sample --key of the group--> digest --> row --> figures: a column for each profile, or for several
  *
- * A digest is of content: names, files, lines, labels. The digests of functions are made once for each profile. A stack's
- * digest is made of the digests of its frames. A row keeps no names. It keeps an example: a place in its profile that has
- * that digest. The place depends on the group:
+ * A digest is of what a reader sees of a row: names, short paths, lines, labels. So no two rows look alike. The digests of
+ * functions are made once for each profile. A stack's digest is made of the digests of its frames. A row keeps no names
+ * of its own. It has an example, a place in its profile that has that digest, or a part of a text of its profile:
  *
- *     SITE CLASS LABEL          the place of a sample in model->samples
- *     FUNCTION FILE GEM APP     the number of a line; or, with NO_LINE, of a location that has no line
+ *     SITE CLASS LABEL     the place of a sample in model->samples
+ *     FUNCTION FILE APP    the number of a line; or, with REPORT_NO_LINE, of a location that has no line
+ *     GEM LIBRARY          its name; and of any group, if the row is a table of the VM
  *
- * The example is NOTHING if the sample has no such frame or label.
+ * The example is REPORT_NOTHING if the sample has no such frame or label.
  */
 #include "report/groups.h"
 
@@ -19,16 +20,10 @@
 
 #include "report/estimate.h"
 #include "report/own.h"
-#include "report/text.h"
 
-#define NO_LINE (UINT64_C(1) << 63)
-#define NOTHING UINT64_MAX
+#define UNNAMED (UINT64_C(1) << 62) /* seed of the digests of what has no name, which is no length of a name */
 
-enum {FOCUS = 1, IGNORE = 2, OWN = 4}; /* marks of a function */
-
-/* Labels that say what the memory of a site is, in the order in which a title has them. */
-static const char *const title_labels[] = {"class", "caller", "owner", "native_leak"};
-#define TITLE_LABELS (sizeof(title_labels) / sizeof(title_labels[0]))
+enum {FOCUS = 1, IGNORE = 2, OWN = 4, SEEN = 8}; /* marks of a function, or of a label's text */
 
 /* One profile that is being added. */
 struct scan {
@@ -36,10 +31,11 @@ struct scan {
     const struct heapprof_model *model;
     uint32_t profile, column;
     const char *directory;
-    struct heapprof_digest *functions; /* by place */
+    bool defined;                      /* the profile says where functions are defined */
     struct heapprof_digest *lines;     /* by line, if the group is SITE; otherwise NULL */
     uint32_t *rows;                    /* by line, if figures are cumulative; 0: not known yet */
     unsigned char *marks;              /* by place */
+    unsigned char *text_marks;         /* by string, of labels; NULL: no pattern was given */
     struct report_estimate estimate;
     double kept_age;                   /* GCs since the first profile of this process; INFINITY: not known */
 };
@@ -51,7 +47,7 @@ report_question_group(struct report_question *question, const char *name)
 {
     static const char *const names[] = {
         [REPORT_SITE] = "site", [REPORT_FUNCTION] = "function", [REPORT_CLASS] = "class", [REPORT_FILE] = "file",
-        [REPORT_GEM] = "gem", [REPORT_APP] = "app",
+        [REPORT_GEM] = "gem", [REPORT_LIBRARY] = "library", [REPORT_APP] = "app",
     };
 
     if (!strncmp(name, "label:", 6)) {
@@ -67,44 +63,40 @@ report_question_group(struct report_question *question, const char *name)
     return false;
 }
 
+bool
+report_question_sort(struct report_question *question, const char *name)
+{
+    static const char *const names[] = {
+        [REPORT_SORT_SELF] = "self", [REPORT_SORT_CUMULATIVE] = "cum", [REPORT_SORT_OBJECTS] = "objects",
+    };
+
+    question->sort = REPORT_SORT_SELF;
+    for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(names[i], name)) continue;
+        question->sort = (enum report_sort)i;
+        return true;
+    }
+    return !name;
+}
+
+bool
+report_sort_p(const struct report_question *question, bool grouped)
+{
+    return question->sort != REPORT_SORT_CUMULATIVE || !grouped || report_cumulative_p(question->group);
+}
+
 /* ---- frames ---- */
 
 static struct report_frame
-frame_of(const struct heapprof_model *model, uint64_t line)
+frame_of(const struct scan *scan, uint64_t frame)
 {
-    struct report_frame frame = {.name = "", .file = ""};
-
-    if (line & NO_LINE) {
-        const struct heapprof_model_location *location = &model->locations[line & ~NO_LINE];
-        frame.address = location->address;
-        if (location->mapping != HEAPPROF_NO_PLACE) {
-            frame.file = rb_heapprof_model_string(model, model->mappings[location->mapping].filename, NULL);
-        }
-        return frame;
-    }
-    frame.line = model->lines[line].line;
-    if (model->lines[line].function != HEAPPROF_NO_PLACE) {
-        const struct heapprof_model_function *function = &model->functions[model->lines[line].function];
-        frame.name = rb_heapprof_model_string(model, function->name, NULL);
-        frame.file = rb_heapprof_model_string(model, function->filename, NULL);
-    }
-    return frame;
+    return report_frame_of(scan->model, frame, scan->defined, scan->directory);
 }
-
-/* Calls the statement for each frame of a sample, innermost first, with frame a line or NO_LINE. */
-#define EACH_FRAME(samples, frame, statement) \
-    for (uint32_t i_ = 0; i_ < (samples)->location_count; i_++) { \
-        const struct heapprof_model_location *location_ = \
-            &(samples)->model->locations[(samples)->locations[i_]]; \
-        uint64_t frame = NO_LINE | (samples)->locations[i_]; \
-        if (location_->first_line == location_[1].first_line) { statement; } \
-        for (frame = location_->first_line; frame < location_[1].first_line; frame++) { statement; } \
-    }
 
 static unsigned
 marks_of(const struct scan *scan, uint64_t frame)
 {
-    uint64_t function = frame & NO_LINE ? HEAPPROF_NO_PLACE : scan->model->lines[frame].function;
+    uint64_t function = frame & REPORT_NO_LINE ? HEAPPROF_NO_PLACE : scan->model->lines[frame].function;
 
     return function == HEAPPROF_NO_PLACE ? 0 : scan->marks[function];
 }
@@ -112,16 +104,13 @@ marks_of(const struct scan *scan, uint64_t frame)
 /* ---- digests ---- */
 
 static void
-digest_string(struct heapprof_digest *digest, const struct heapprof_model *model, uint32_t string)
+digest_text(struct heapprof_digest *digest, const char *text)
 {
-    size_t length;
-    const char *text = rb_heapprof_model_string(model, string, &length);
-
-    rb_heapprof_digest_bytes(digest, text, length);
+    rb_heapprof_digest_bytes(digest, text, strlen(text));
 }
 
 static struct heapprof_digest
-digest_text(const char *text, size_t length)
+digest_of(const char *text, size_t length)
 {
     struct heapprof_digest digest = rb_heapprof_digest_begin();
 
@@ -129,62 +118,91 @@ digest_text(const char *text, size_t length)
     return digest;
 }
 
-/* Makes the digest of a frame's function, or of its address if it has no function. */
 static struct heapprof_digest
-digest_frame(const struct scan *scan, uint64_t frame)
+digest_of_unnamed(void)
 {
     struct heapprof_digest digest = rb_heapprof_digest_begin();
-    struct report_frame what;
 
-    if (!(frame & NO_LINE) && scan->model->lines[frame].function != HEAPPROF_NO_PLACE) {
-        return scan->functions[scan->model->lines[frame].function];
-    }
-    what = frame_of(scan->model, frame);
-    rb_heapprof_digest_number(&digest, what.address);
-    rb_heapprof_digest_bytes(&digest, what.file, strlen(what.file));
+    rb_heapprof_digest_number(&digest, UNNAMED);
     return digest;
 }
 
-static void
-digest_line(struct heapprof_digest *digest, const struct scan *scan, uint64_t frame)
-{
-    rb_heapprof_digest_add(digest, digest_frame(scan, frame));
-    if (!(frame & NO_LINE)) rb_heapprof_digest_number(digest, (uint64_t)scan->model->lines[frame].line);
-}
-
-static const struct heapprof_model_label *
-find_label(const struct heapprof_samples *samples, const char *key)
-{
-    for (uint32_t i = 0; i < samples->label_count; i++) {
-        if (!strcmp(rb_heapprof_model_string(samples->model, samples->labels[i].key, NULL), key)) {
-            return &samples->labels[i];
-        }
-    }
-    return NULL;
-}
-
-static void
-digest_label(struct heapprof_digest *digest, const struct heapprof_samples *samples, const char *key)
-{
-    const struct heapprof_model_label *label = find_label(samples, key);
-
-    rb_heapprof_digest_number(digest, label != NULL);
-    if (!label) return;
-    digest_string(digest, samples->model, label->str);
-    if (label->str) return;
-    rb_heapprof_digest_number(digest, (uint64_t)label->num);
-    digest_string(digest, samples->model, label->unit);
-}
-
+/* Makes the digest of a function, by its name and the file that defines it. A C function has no such file. A frame without a
+ * function has an address. */
 static struct heapprof_digest
-digest_site(const struct scan *scan, const struct heapprof_samples *samples)
+digest_function(const struct scan *scan, const struct report_frame *frame)
 {
     struct heapprof_digest digest = rb_heapprof_digest_begin();
 
-    for (size_t i = 0; i < TITLE_LABELS; i++) digest_label(&digest, samples, title_labels[i]);
-    EACH_FRAME(samples, frame, {
-        if (frame & NO_LINE) digest_line(&digest, scan, frame);
-        else rb_heapprof_digest_add(&digest, scan->lines[frame]);
+    digest_text(&digest, frame->name);
+    if (!frame->name[0]) rb_heapprof_digest_number(&digest, frame->address);
+    if (!frame->native) digest_text(&digest, report_short_path(frame->file, scan->directory));
+    return digest;
+}
+
+static struct heapprof_digest
+digest_line(const struct scan *scan, const struct report_frame *frame)
+{
+    struct heapprof_digest digest = rb_heapprof_digest_begin();
+
+    digest_text(&digest, report_short_path(frame->file, scan->directory));
+    rb_heapprof_digest_number(&digest, (uint64_t)frame->line);
+    return digest;
+}
+
+static struct heapprof_digest
+digest_frame_and_line(const struct scan *scan, uint64_t line)
+{
+    struct report_frame frame = frame_of(scan, line);
+    struct heapprof_digest digest = digest_line(scan, &frame);
+
+    digest_text(&digest, frame.name);
+    if (!frame.name[0]) rb_heapprof_digest_number(&digest, frame.address);
+    return digest;
+}
+
+/* Makes the digest of a label's text, as a reader sees it. */
+static struct heapprof_digest
+digest_label(const struct heapprof_samples *samples, const char *key)
+{
+    const struct heapprof_model_label *label = report_find_label(samples, key);
+    char buffer[REPORT_LABEL_MAX];
+
+    if (!label) return digest_of_unnamed();
+    const char *text = report_label_text(samples->model, label, buffer);
+    return digest_of(text, strlen(text));
+}
+
+/* Makes the digest of a site's title (rows.c). */
+static struct heapprof_digest
+digest_title(const struct heapprof_samples *samples)
+{
+    struct heapprof_digest digest;
+
+    if (!report_find_label(samples, "caller")) return digest_label(samples, "class");
+    digest = digest_label(samples, "caller");
+    rb_heapprof_digest_add(&digest, digest_label(samples, "owner"));
+    rb_heapprof_digest_number(&digest, report_find_label(samples, "native_leak") != NULL);
+    return digest;
+}
+
+/* Makes the digest of the frames that are shown: the innermost ones, and the first of the application further out. */
+static struct heapprof_digest
+digest_site(const struct scan *scan, const struct heapprof_samples *samples)
+{
+    struct heapprof_digest digest = digest_title(samples);
+    size_t most = scan->groups->question.frames, count = 0;
+    bool own_seen = false;
+
+    if (most == 0) most = !report_find_label(samples, "class"); /* the innermost function is the title */
+    REPORT_EACH_FRAME(samples, frame, {
+        bool own = marks_of(scan, frame) & OWN;
+        bool near = count++ < most;
+        if (!near && own_seen) return digest;
+        if (near || own) {
+            rb_heapprof_digest_add(&digest, frame & REPORT_NO_LINE ? digest_frame_and_line(scan, frame) : scan->lines[frame]);
+        }
+        own_seen = own_seen || own;
     });
     return digest;
 }
@@ -193,33 +211,26 @@ digest_site(const struct scan *scan, const struct heapprof_samples *samples)
 static struct heapprof_digest
 digest_in(const struct scan *scan, uint64_t frame)
 {
-    struct heapprof_digest digest;
-    struct report_frame what;
-    const char *gem;
+    struct report_frame what = frame_of(scan, frame);
+    const char *text = NULL;
     size_t length;
 
     switch (scan->groups->question.group) {
-      case REPORT_FUNCTION: return digest_frame(scan, frame);
-      case REPORT_APP:
-        what = frame_of(scan->model, frame);
-        digest = digest_text(what.file, strlen(what.file));
-        rb_heapprof_digest_number(&digest, (uint64_t)what.line);
-        return digest;
-      case REPORT_GEM:
-        what = frame_of(scan->model, frame);
-        gem = report_gem(what.file, scan->directory, &length);
-        return digest_text(gem, length);
+      case REPORT_FUNCTION: return digest_function(scan, &what);
+      case REPORT_APP: return digest_line(scan, &what);
+      case REPORT_GEM: text = report_gem(what.file, scan->directory, &length); break;
       default:
-        what = frame_of(scan->model, frame);
-        return digest_text(what.file, strlen(what.file));
+        text = report_short_path(what.file, scan->directory);
+        length = strlen(text);
     }
+    return digest_of(text, length);
 }
 
 /* ---- rows ---- */
 
-/* Returns the row of that digest, or 0 if there is no memory. */
+/* Returns the row of that digest, or 0 if there is no memory. as is what stands for the row if it is new. */
 static uint32_t
-find_row(struct scan *scan, struct heapprof_digest digest, uint64_t example)
+find_row_as(struct scan *scan, struct heapprof_digest digest, const struct report_row *as)
 {
     struct report_groups *groups = scan->groups;
     uint32_t before = groups->digests.count;
@@ -229,8 +240,24 @@ find_row(struct scan *scan, struct heapprof_digest digest, uint64_t example)
     if (!HEAPPROF_MEM_GROW(&groups->mem, groups->rows, groups->row_capacity, (size_t)row + 1) ||
         !HEAPPROF_MEM_GROW(&groups->mem, groups->figures, groups->figure_capacity,
                            ((size_t)row + 1) * groups->columns)) return 0;
-    groups->rows[row] = (struct report_row){.profile = scan->profile, .example = example};
+    groups->rows[row] = *as;
+    groups->rows[row].profile = scan->profile;
     return row;
+}
+
+static uint32_t
+find_row(struct scan *scan, struct heapprof_digest digest, uint64_t example)
+{
+    return find_row_as(scan, digest, &(struct report_row){.example = example});
+}
+
+/* Returns the row of that name, which is a text of the profile or a constant. */
+static uint32_t
+find_named_row(struct scan *scan, const char *name, size_t length, bool vm)
+{
+    const struct report_row as = {.example = REPORT_NOTHING, .name = name, .name_length = length, .vm = vm};
+
+    return find_row_as(scan, digest_of(name, length), &as);
 }
 
 /* Functions and blocks may share a line of the application. The row is named after the one with the largest sample, not
@@ -251,7 +278,7 @@ static struct report_figures
 figures_of(const struct scan *scan, const struct heapprof_samples *samples)
 {
     const struct report_estimate *estimate = &scan->estimate;
-    const struct heapprof_model_label *age = find_label(samples, "gc_age");
+    const struct heapprof_model_label *age = report_find_label(samples, "gc_age");
     struct report_figures figures = {.value = (double)samples->values[estimate->value]};
 
     if (estimate->objects < scan->model->type_count) figures.objects = (double)samples->values[estimate->objects];
@@ -290,25 +317,36 @@ note_what_there_is(struct report_groups *groups, const struct report_figures *fi
 static uint32_t
 row_of_frame(struct scan *scan, uint64_t frame)
 {
-    if (frame & NO_LINE) return find_row(scan, digest_in(scan, frame), frame);
+    if (frame & REPORT_NO_LINE) return find_row(scan, digest_in(scan, frame), frame);
     if (!scan->rows[frame]) scan->rows[frame] = find_row(scan, digest_in(scan, frame), frame);
     return scan->rows[frame];
 }
 
-/* Adds a sample to the rows of all its frames, once to each row. */
+/* Adds a value to the row, if the sample has not been added to it. */
+static void
+add_once(const struct scan *scan, uint32_t row, double value)
+{
+    struct report_groups *groups = scan->groups;
+
+    if (groups->rows[row].stamp == groups->stamp) return;
+    groups->rows[row].stamp = groups->stamp;
+    report_figures_of(groups, row, scan->column)->cumulative += value;
+}
+
+/* Adds a sample to the rows of all its frames, once to each row: of lines, to those of the application. If no sample was
+ * of the row itself, the outermost frame on the line names it: that is no C function. */
 static bool
 add_cumulative(struct scan *scan, const struct heapprof_samples *samples, double value)
 {
-    struct report_groups *groups = scan->groups;
-    bool room = true;
+    bool lines = scan->groups->question.group == REPORT_APP, room = true;
 
-    groups->stamp++;
-    EACH_FRAME(samples, frame, {
-        uint32_t row = row_of_frame(scan, frame);
+    REPORT_EACH_FRAME(samples, frame, {
+        uint32_t row = lines && !(marks_of(scan, frame) & OWN) ? UINT32_MAX : row_of_frame(scan, frame);
         if (row == 0) room = false;
-        else if (groups->rows[row].stamp != groups->stamp) {
-            groups->rows[row].stamp = groups->stamp;
-            report_figures_of(groups, row, scan->column)->cumulative += value;
+        else if (row != UINT32_MAX) {
+            struct report_row *of = &scan->groups->rows[row];
+            if (lines && of->largest == 0 && of->profile == scan->profile) of->example = frame;
+            add_once(scan, row, value);
         }
     });
     return room;
@@ -316,9 +354,9 @@ add_cumulative(struct scan *scan, const struct heapprof_samples *samples, double
 
 /* Returns whether both frames are on one line. A C function counts for the line that called it. */
 static bool
-same_line_p(const struct heapprof_model *model, uint64_t one, uint64_t other)
+same_line_p(const struct scan *scan, uint64_t one, uint64_t other)
 {
-    struct report_frame a = frame_of(model, one), b = frame_of(model, other);
+    struct report_frame a = frame_of(scan, one), b = frame_of(scan, other);
 
     return a.line == b.line && !strcmp(a.file, b.file);
 }
@@ -328,11 +366,11 @@ same_line_p(const struct heapprof_model *model, uint64_t one, uint64_t other)
 static uint64_t
 own_frame(const struct scan *scan, const struct heapprof_samples *samples)
 {
-    uint64_t own = NOTHING;
+    uint64_t own = REPORT_NOTHING;
 
-    EACH_FRAME(samples, frame, {
-        if (own != NOTHING && !same_line_p(scan->model, own, frame)) return own;
-        if (own != NOTHING || marks_of(scan, frame) & OWN) own = frame;
+    REPORT_EACH_FRAME(samples, frame, {
+        if (own != REPORT_NOTHING && !same_line_p(scan, own, frame)) return own;
+        if (own != REPORT_NOTHING || marks_of(scan, frame) & OWN) own = frame;
     });
     return own;
 }
@@ -340,8 +378,8 @@ own_frame(const struct scan *scan, const struct heapprof_samples *samples)
 static uint64_t
 innermost_frame(const struct heapprof_samples *samples)
 {
-    EACH_FRAME(samples, frame, return frame);
-    return NOTHING;
+    REPORT_EACH_FRAME(samples, frame, return frame);
+    return REPORT_NOTHING;
 }
 
 static uint32_t
@@ -350,42 +388,154 @@ row_of_own(struct scan *scan, const struct heapprof_samples *samples, double val
     uint64_t frame = own_frame(scan, samples);
     uint32_t row;
 
-    if (frame == NOTHING) return find_row(scan, rb_heapprof_digest_begin(), NOTHING);
-    row = find_row(scan, digest_in(scan, frame), frame);
+    if (frame == REPORT_NOTHING) return find_row(scan, digest_of_unnamed(), REPORT_NOTHING);
+    row = row_of_frame(scan, frame);
     if (row) name_by_largest(scan, row, frame, value);
     return row;
 }
 
-/* Returns the row of the sample at that place, which has that value. */
+/* Returns the row of the innermost function, or of its file. */
 static uint32_t
-row_of(struct scan *scan, const struct heapprof_samples *samples, uint64_t at, double value)
+row_of_innermost(struct scan *scan, const struct heapprof_samples *samples)
+{
+    uint64_t frame = innermost_frame(samples);
+
+    return frame == REPORT_NOTHING ? find_row(scan, digest_of_unnamed(), REPORT_NOTHING) : row_of_frame(scan, frame);
+}
+
+/* Returns the gem that a library belongs to, by the comments of the profile that say where libraries are: "library: PATH".
+ * Returns NULL if it is no gem's, or if libraries of two gems have that name. */
+static const char *
+gem_of_library(const struct scan *scan, const char *library, size_t length, size_t *gem_length)
+{
+    static const char start[] = "library: ";
+    const struct heapprof_model *model = scan->model;
+    const char *found = NULL;
+
+    *gem_length = 0;
+    for (uint32_t i = 0; i < model->comment_count; i++) {
+        const char *path = rb_heapprof_model_string(model, model->comments[i], NULL);
+        if (strncmp(path, start, sizeof(start) - 1)) continue;
+        const char *name = strrchr(path, '/');
+        if (!name || strlen(name + 1) != length || strncmp(name + 1, library, length)) continue;
+        size_t other;
+        const char *gem = report_gem(path + sizeof(start) - 1, scan->directory, &other);
+        if (gem[0] == '(') continue;
+        if (found && (other != *gem_length || strncmp(gem, found, other))) return NULL;
+        found = gem;
+        *gem_length = other;
+    }
+    return found;
+}
+
+/* Returns the row of the gem: what an extension asks of malloc is its gem's, whoever has called it. */
+static uint32_t
+row_of_gem(struct scan *scan, const struct heapprof_samples *samples)
+{
+    const struct heapprof_model_label *caller = report_find_label(samples, "caller");
+    const char *library = NULL, *gem = NULL;
+    size_t length, gem_length;
+
+    if (caller) library = report_caller_library(rb_heapprof_model_string(scan->model, caller->str, NULL), &length);
+    if (library) gem = gem_of_library(scan, library, length, &gem_length);
+    return gem ? find_named_row(scan, gem, gem_length, false) : row_of_innermost(scan, samples);
+}
+
+/* Returns the row of the library whose C function asked for the memory. Objects have no such function. In profiles of other
+ * programs it is the file that the code is from. */
+static uint32_t
+row_of_library(struct scan *scan, const struct heapprof_samples *samples)
+{
+    const struct heapprof_model_label *caller = report_find_label(samples, "caller");
+    const struct heapprof_model *model = scan->model;
+    const char *library = NULL;
+    size_t length = 0;
+
+    if (caller) library = report_caller_library(rb_heapprof_model_string(model, caller->str, NULL), &length);
+    else if (report_find_label(samples, "class")) length = strlen(library = "(Ruby objects)");
+    else if (samples->location_count > 0 && model->locations[samples->locations[0]].mapping != HEAPPROF_NO_PLACE) {
+        uint64_t mapping = model->locations[samples->locations[0]].mapping;
+        const char *file = rb_heapprof_model_string(model, model->mappings[mapping].filename, NULL);
+        const char *slash = strrchr(file, '/');
+        length = strlen(library = slash ? slash + 1 : file);
+    }
+    if (length == 0) length = strlen(library = "(not known)");
+    return find_named_row(scan, library, length, false);
+}
+
+static uint32_t
+row_of_label(struct scan *scan, const struct heapprof_samples *samples, uint64_t at)
 {
     const struct report_question *question = &scan->groups->question;
-    struct heapprof_digest digest;
-    uint64_t frame;
+    const char *key = question->group == REPORT_CLASS ? "class" : question->label;
 
-    switch (question->group) {
+    if (report_find_label(samples, key)) scan->groups->any_label = true;
+    return find_row(scan, digest_label(samples, key), at);
+}
+
+/* Returns whether the group is by a label that says what the memory is. Only then a table of the VM has no row of its own. */
+static bool
+label_of_memory_p(const struct report_question *question)
+{
+    static const char *const keys[] = {"class", "owner", "caller", "gc_age", "native_leak", "memsize", "owner_allocated_by"};
+
+    if (question->group == REPORT_CLASS) return true;
+    if (question->group != REPORT_LABEL) return false;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) if (!strcmp(question->label, keys[i])) return true;
+    return false;
+}
+
+/* Returns the row of the sample at that place, which has that value. vm is the table of the VM that it is of, or NULL. */
+static uint32_t
+row_of(struct scan *scan, const struct heapprof_samples *samples, uint64_t at, double value, const char *vm)
+{
+    if (vm) return find_named_row(scan, vm, strlen(vm), true);
+    switch (scan->groups->question.group) {
       case REPORT_SITE: return find_row(scan, digest_site(scan, samples), at);
-      case REPORT_CLASS: case REPORT_LABEL:
-        digest = rb_heapprof_digest_begin();
-        digest_label(&digest, samples, question->group == REPORT_CLASS ? "class" : question->label);
-        return find_row(scan, digest, at);
-      case REPORT_APP:
-        return row_of_own(scan, samples, value);
-      default:
-        frame = innermost_frame(samples);
-        return frame == NOTHING ? find_row(scan, rb_heapprof_digest_begin(), NOTHING) : row_of_frame(scan, frame);
+      case REPORT_CLASS: case REPORT_LABEL: return row_of_label(scan, samples, at);
+      case REPORT_APP: return row_of_own(scan, samples, value);
+      case REPORT_GEM: return row_of_gem(scan, samples);
+      case REPORT_LIBRARY: return row_of_library(scan, samples);
+      default: return row_of_innermost(scan, samples);
     }
 }
 
-static bool
-wanted_p(const struct scan *scan, const struct heapprof_samples *samples)
+/* ---- which samples ---- */
+
+static unsigned
+marks_for(const struct report_question *question, const char *text)
 {
-    const struct report_question *question = &scan->groups->question;
     unsigned marks = 0;
 
+    if (question->focus && !regexec(question->focus, text, 0, NULL, 0)) marks |= FOCUS;
+    if (question->ignore && !regexec(question->ignore, text, 0, NULL, 0)) marks |= IGNORE;
+    return marks;
+}
+
+/* Returns the marks of a label's text: of the C function and library that asked for memory, or of a table of the VM. */
+static unsigned
+marks_of_label(const struct scan *scan, const struct heapprof_model_label *label)
+{
+    char buffer[REPORT_LABEL_MAX];
+
+    if (!label || !label->str) return 0;
+    if (!scan->text_marks[label->str]) {
+        const char *text = report_label_text(scan->model, label, buffer);
+        scan->text_marks[label->str] = (unsigned char)(SEEN | marks_for(&scan->groups->question, text));
+    }
+    return scan->text_marks[label->str];
+}
+
+static bool
+wanted_p(const struct scan *scan, const struct heapprof_samples *samples, const char *vm)
+{
+    const struct report_question *question = &scan->groups->question;
+    unsigned marks;
+
     if (!question->focus && !question->ignore) return true;
-    EACH_FRAME(samples, frame, marks |= marks_of(scan, frame));
+    marks = marks_of_label(scan, report_find_label(samples, "caller"));
+    if (vm) marks |= marks_of_label(scan, report_find_label(samples, "owner"));
+    REPORT_EACH_FRAME(samples, frame, marks |= marks_of(scan, frame));
     return (!question->focus || marks & FOCUS) && !(marks & IGNORE);
 }
 
@@ -393,52 +543,45 @@ static bool
 add_sample(struct scan *scan, const struct heapprof_samples *samples, uint64_t at)
 {
     struct report_groups *groups = scan->groups;
+    const char *vm = report_vm_table(samples);
     struct report_figures figures;
     uint32_t row;
 
-    if (!wanted_p(scan, samples)) return true;
+    if (!wanted_p(scan, samples, vm)) return true;
+    groups->any_wanted = true;
     figures = figures_of(scan, samples);
     if (figures.value == 0 && figures.objects == 0) return true;
-    row = row_of(scan, samples, at, figures.value);
+    row = row_of(scan, samples, at, figures.value, label_of_memory_p(&groups->question) ? NULL : vm);
     if (row == 0) return false;
     note_what_there_is(groups, &figures);
     add_figures(report_figures_of(groups, 0, scan->column), &figures);
     add_figures(report_figures_of(groups, row, scan->column), &figures);
-    return !report_cumulative_p(groups->question.group) || add_cumulative(scan, samples, figures.value);
+    if (!groups->cumulative) return true;
+    groups->stamp++;
+    add_once(scan, row, figures.value);
+    return vm || add_cumulative(scan, samples, figures.value);
 }
 
 /* ---- a profile ---- */
 
-static unsigned
-marks_for(const struct scan *scan, const struct heapprof_model_function *function)
-{
-    const struct report_question *question = &scan->groups->question;
-    const char *name = rb_heapprof_model_string(scan->model, function->name, NULL);
-    const char *file = rb_heapprof_model_string(scan->model, function->filename, NULL);
-    unsigned marks = 0;
-
-    if (question->focus && (!regexec(question->focus, name, 0, NULL, 0) ||
-                            !regexec(question->focus, file, 0, NULL, 0))) marks |= FOCUS;
-    if (question->ignore && (!regexec(question->ignore, name, 0, NULL, 0) ||
-                             !regexec(question->ignore, file, 0, NULL, 0))) marks |= IGNORE;
-    return report_own_p(file, scan->directory) ? marks | OWN : marks;
-}
-
 static bool
 look_at_functions(struct scan *scan)
 {
-    uint32_t count = rb_heapprof_model_functions(scan->model);
+    const struct heapprof_model *model = scan->model;
+    const struct report_question *question = &scan->groups->question;
+    uint32_t count = rb_heapprof_model_functions(model);
 
-    scan->functions = malloc(((size_t)count + 1) * sizeof(*scan->functions));
+    scan->defined = report_definitions_p(model);
     scan->marks = malloc((size_t)count + 1);
-    if (!scan->functions || !scan->marks) return false;
+    if (question->focus || question->ignore) scan->text_marks = calloc((size_t)model->string_count + 1, 1);
+    if (!scan->marks || (!scan->text_marks && (question->focus || question->ignore))) return false;
     for (uint32_t place = 0; place < count; place++) {
-        const struct heapprof_model_function *function = &scan->model->functions[place];
-        struct heapprof_digest *digest = &scan->functions[place];
-        *digest = rb_heapprof_digest_begin();
-        digest_string(digest, scan->model, function->name);
-        digest_string(digest, scan->model, function->filename);
-        scan->marks[place] = (unsigned char)marks_for(scan, function);
+        const struct heapprof_model_function *function = &model->functions[place];
+        const char *file = rb_heapprof_model_string(model, function->filename, NULL);
+        unsigned marks = marks_for(question, rb_heapprof_model_string(model, function->name, NULL)) |
+                         marks_for(question, file);
+        if (report_own_p(file, scan->directory)) marks |= OWN;
+        scan->marks[place] = (unsigned char)marks;
     }
     return true;
 }
@@ -447,15 +590,12 @@ look_at_functions(struct scan *scan)
 static bool
 look_at_lines(struct scan *scan)
 {
-    enum report_group group = scan->groups->question.group;
     size_t count = (size_t)scan->model->line_count + 1;
 
-    if (report_cumulative_p(group)) return (scan->rows = calloc(count, sizeof(*scan->rows))) != NULL;
-    if (group != REPORT_SITE) return true;
+    if (scan->groups->question.group != REPORT_SITE) return (scan->rows = calloc(count, sizeof(*scan->rows))) != NULL;
     scan->lines = malloc(count * sizeof(*scan->lines));
     for (uint32_t line = 0; scan->lines && line < scan->model->line_count; line++) {
-        scan->lines[line] = rb_heapprof_digest_begin();
-        digest_line(&scan->lines[line], scan, line);
+        scan->lines[line] = digest_frame_and_line(scan, line);
     }
     return scan->lines != NULL;
 }
@@ -495,6 +635,7 @@ add_profile(struct report_groups *groups, uint32_t profile)
     scan.directory = groups->question.directory;
     if (!scan.directory) scan.directory = rb_heapprof_model_comment(model, "directory: ");
     groups->directories[profile] = scan.directory;
+    groups->defined[profile] = report_definitions_p(model);
     if (scan.column > 0) scan.kept_age = gcs_since(groups->models[profile % together], model);
     report_estimate_init(&scan.estimate, model, groups->types[profile]);
     room = look_at_functions(&scan) && look_at_lines(&scan) && room;
@@ -504,24 +645,24 @@ add_profile(struct report_groups *groups, uint32_t profile)
         at = samples.at;
     }
     rb_heapprof_samples_end(&samples);
-    free(scan.functions);
     free(scan.lines);
     free(scan.rows);
     free(scan.marks);
+    free(scan.text_marks);
     return room;
 }
 
 bool
 report_cumulative_p(enum report_group group)
 {
-    return group == REPORT_FUNCTION || group == REPORT_FILE || group == REPORT_GEM;
+    return group == REPORT_FUNCTION || group == REPORT_FILE || group == REPORT_GEM || group == REPORT_APP;
 }
 
 bool
 report_any_own_p(const struct report_groups *groups)
 {
     for (uint32_t row = 1; row <= groups->digests.count; row++) {
-        if (groups->rows[row].example != NOTHING) return true;
+        if (groups->rows[row].example != REPORT_NOTHING) return true;
     }
     return false;
 }
@@ -533,12 +674,15 @@ report_groups_make(struct report_groups *groups, const struct report_question *q
     *groups = (struct report_groups){.question = *question, .models = models, .profiles = profiles};
     if (groups->question.together == 0) groups->question.together = 1;
     groups->columns = profiles / groups->question.together;
+    groups->cumulative = report_cumulative_p(question->group) &&
+                         (question->group != REPORT_APP || question->sort == REPORT_SORT_CUMULATIVE);
     rb_heapprof_mem_init(&groups->mem, SIZE_MAX);
     groups->digests.mem = &groups->mem;
     groups->types = malloc(profiles * sizeof(*types));
     groups->directories = calloc(profiles, sizeof(*groups->directories));
+    groups->defined = calloc(profiles, sizeof(*groups->defined));
     groups->work = calloc((size_t)groups->columns + 1, sizeof(*groups->work));
-    if (!groups->types || !groups->directories || !groups->work ||
+    if (!groups->types || !groups->directories || !groups->defined || !groups->work ||
         !HEAPPROF_MEM_GROW(&groups->mem, groups->figures, groups->figure_capacity, groups->columns)) return false;
     memcpy(groups->types, types, profiles * sizeof(*types));
     for (uint32_t profile = 0; profile < profiles; profile++) {
@@ -555,166 +699,6 @@ report_groups_free(struct report_groups *groups)
     HEAPPROF_MEM_RELEASE(&groups->mem, groups->figures, groups->figure_capacity);
     free(groups->types);
     free(groups->directories);
+    free(groups->defined);
     free(groups->work);
-}
-
-/* ---- what a row stands for ---- */
-
-bool
-report_row_of_others_p(const struct report_groups *groups, uint32_t row)
-{
-    return groups->question.group == REPORT_APP && groups->rows[row].example == NOTHING;
-}
-
-static char *
-text_of(const char *text, size_t length)
-{
-    char *copy = malloc(length + 1);
-
-    if (!copy) return NULL;
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    return copy;
-}
-
-/* Joins several texts into one, in a block from malloc. */
-static char *
-join(const char *first, const char *between, const char *second, const char *end)
-{
-    size_t size = strlen(first) + strlen(between) + strlen(second) + strlen(end) + 1;
-    char *text = malloc(size);
-
-    if (text) snprintf(text, size, "%s%s%s%s", first, between, second, end);
-    return text;
-}
-
-static char *
-label_text(const struct heapprof_samples *samples, const struct heapprof_model_label *label)
-{
-    char number[REPORT_AMOUNT_MAX];
-
-    if (!label) return text_of("(none)", 6);
-    if (label->str) {
-        const char *text = rb_heapprof_model_string(samples->model, label->str, NULL);
-        return text_of(text, strlen(text));
-    }
-    report_amount(number, (double)label->num, rb_heapprof_model_string(samples->model, label->unit, NULL));
-    return text_of(number, strlen(number));
-}
-
-/* Returns the innermost function's name, or "" if there is no function. */
-static const char *
-innermost(const struct heapprof_samples *samples)
-{
-    EACH_FRAME(samples, frame, return frame_of(samples->model, frame).name);
-    return "";
-}
-
-/* Returns a site's title: "String", or "str_enc_new (ruby) for Cart native_leak". If the profile has no classes, returns
- * the name of the function. */
-static char *
-site_title(const struct heapprof_samples *samples)
-{
-    const struct heapprof_model_label *caller = find_label(samples, "caller");
-    const struct heapprof_model_label *owner = find_label(samples, "owner");
-    const struct heapprof_model_label *class = find_label(samples, "class");
-    const char *leak = find_label(samples, "native_leak") ? " native_leak" : "";
-
-    if (!caller) return class ? label_text(samples, class) : join(innermost(samples), "", "", "");
-    return join(rb_heapprof_model_string(samples->model, caller->str, NULL), owner ? " for " : "",
-                owner ? rb_heapprof_model_string(samples->model, owner->str, NULL) : "", leak);
-}
-
-static char *
-title_of_sample(const struct report_groups *groups, const struct report_row *row)
-{
-    const struct report_question *question = &groups->question;
-    struct heapprof_samples samples;
-    char *title = NULL;
-
-    if (rb_heapprof_samples_begin(&samples, groups->models[row->profile])) {
-        samples.at = row->example;
-        rb_heapprof_samples_next(&samples);
-        if (question->group == REPORT_SITE) title = site_title(&samples);
-        else {
-            const char *key = question->group == REPORT_CLASS ? "class" : question->label;
-            title = label_text(&samples, find_label(&samples, key));
-        }
-    }
-    rb_heapprof_samples_end(&samples);
-    return title;
-}
-
-static char *
-frame_title(const struct report_frame *frame)
-{
-    char address[32];
-
-    if (frame->name[0]) return join(frame->name, frame->file[0] ? "  " : "", frame->file, "");
-    snprintf(address, sizeof(address), "0x%llx", (unsigned long long)frame->address);
-    return join(address, frame->file[0] ? "  " : "", frame->file, "");
-}
-
-static char *
-line_title(const struct report_frame *frame, const char *directory)
-{
-    char line[32];
-
-    snprintf(line, sizeof(line), ":%lld:in '", (long long)frame->line);
-    return join(report_short_path(frame->file, directory), line, frame->name, "'");
-}
-
-char *
-report_row_title(const struct report_groups *groups, uint32_t number)
-{
-    const struct report_row *row = &groups->rows[number];
-    const struct heapprof_model *model = groups->models[row->profile];
-    const char *text;
-    struct report_frame frame;
-    size_t length;
-
-    switch (groups->question.group) {
-      case REPORT_SITE: case REPORT_CLASS: case REPORT_LABEL: return title_of_sample(groups, row);
-      default: break;
-    }
-    if (row->example == NOTHING) {
-        const char *none = report_row_of_others_p(groups, number) ? "(no line of the application)" : "(none)";
-        return text_of(none, strlen(none));
-    }
-    frame = frame_of(model, row->example);
-    switch (groups->question.group) {
-      case REPORT_FUNCTION: return frame_title(&frame);
-      case REPORT_APP: return line_title(&frame, groups->directories[row->profile]);
-      case REPORT_GEM:
-        text = report_gem(frame.file, groups->directories[row->profile], &length);
-        return text_of(text, length);
-      default: return frame.file[0] ? text_of(frame.file, strlen(frame.file)) : text_of("(no file)", 9);
-    }
-}
-
-const char *
-report_row_directory(const struct report_groups *groups, uint32_t row)
-{
-    return groups->directories[groups->rows[row].profile];
-}
-
-bool
-report_row_frames(const struct report_groups *groups, uint32_t number, report_frame_i *each, void *data)
-{
-    const struct report_row *row = &groups->rows[number];
-    const struct heapprof_model *model = groups->models[row->profile];
-    const char *directory = groups->directories[row->profile];
-    struct heapprof_samples samples;
-    bool room = rb_heapprof_samples_begin(&samples, model);
-
-    if (room && groups->question.group == REPORT_SITE) {
-        samples.at = row->example;
-        rb_heapprof_samples_next(&samples);
-        EACH_FRAME(&samples, line, {
-            struct report_frame frame = frame_of(model, line);
-            each(data, &frame, report_own_p(frame.file, directory));
-        });
-    }
-    rb_heapprof_samples_end(&samples);
-    return room;
 }

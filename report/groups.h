@@ -1,30 +1,41 @@
 #ifndef HEAPPROF_REPORT_GROUPS_H
 #define HEAPPROF_REPORT_GROUPS_H
 /* The samples of one or more profiles, added up by what they have in common, like a table in a spreadsheet.
- * A row is a call site, a function, a class, a file, a gem, a line of the application, or a value of a label.
+ * A row is a call site, a function, a class, a file, a gem, a library, a line of the application, or a value of a label.
  * A column is one profile, or several profiles that are added up. Rows of different profiles are the same
- * row if their content is the same. */
+ * row if a reader sees the same of them.
+ *
+ * Memory of a table of the VM (report_vm_table) has a row of its own in each group. */
 #include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "pprof/digest.h"
-#include "pprof/model.h"
+#include "report/names.h"
 
 enum report_group {
-    REPORT_SITE,      /* class (or caller and owner), and the whole stack */
-    REPORT_FUNCTION,  /* name and file of the innermost function */
-    REPORT_CLASS, REPORT_FILE, REPORT_GEM,
+    REPORT_SITE,      /* class (or caller and owner), and the stack */
+    REPORT_FUNCTION,  /* the innermost function: its name, and the file that defines it */
+    REPORT_CLASS, REPORT_FILE,
+    REPORT_GEM,       /* of memory that an extension asked of malloc, the extension's gem */
+    REPORT_LIBRARY,   /* the library that asked malloc */
     REPORT_APP,       /* the innermost line of the application's own code */
     REPORT_LABEL
 };
+
+enum report_sort {REPORT_SORT_SELF, REPORT_SORT_CUMULATIVE, REPORT_SORT_OBJECTS};
+
+#define REPORT_WHOLE_STACKS SIZE_MAX
 
 struct report_question {
     enum report_group group;
     const char    *label;      /* key, of REPORT_LABEL */
     const char    *type;       /* of the value; NULL: the first profile's default */
-    const regex_t *focus;      /* samples with a frame whose function or file matches; NULL: all */
+    const regex_t *focus;      /* samples with a frame, caller or VM table that matches; NULL: all */
     const regex_t *ignore;     /* and without one that matches this; NULL: none */
+    const char    *focus_text, *ignore_text; /* the same, as the user gave them */
+    size_t         frames;     /* of SITE: how many of the innermost frames count; the rest is not shown */
+    enum report_sort sort;     /* CUMULATIVE: of a group that has cumulative figures */
     const char    *directory;  /* where the application is; NULL: as the profile says */
     uint32_t       together;   /* profiles in a column, one of each process; 0 means 1 */
 };
@@ -32,10 +43,17 @@ struct report_question {
 /* Sets the group by its name: "site", "function", ..., "label:KEY". Returns false if no group has that name. */
 bool report_question_group(struct report_question *question, const char *name);
 
+/* Sets the order by its name: "self", "cum", "objects". NULL is "self". Returns false if no order has that name. */
+bool report_question_sort(struct report_question *question, const char *name);
+
+/* Returns whether the question's rows can be in its order. grouped says whether the user has named a group. */
+bool report_sort_p(const struct report_question *question, bool grouped);
+#define REPORT_SORT_REFUSED "cum is for the groups function, file, gem and app"
+
 /* The figures of one row, or of all rows together, in one column. */
 struct report_figures {
     double value;
-    double cumulative; /* value, with what was called from there; for functions, files and gems */
+    double cumulative; /* value, with what was called from there; if groups->cumulative is set */
     double objects;    /* number of objects that make up the value */
     double variance;   /* of value */
     double kept;       /* the part of variance whose samples the first column has, too */
@@ -43,9 +61,14 @@ struct report_figures {
     double survived;   /* value without the part that is known to be younger than the last GC */
 };
 
+#define REPORT_NOTHING UINT64_MAX /* no example */
+
 struct report_row {
     uint32_t profile;  /* the profile that the example is in */
+    bool     vm;       /* the row is a table of the VM */
     uint64_t example;  /* a place in that profile, as groups.c says */
+    const char *name;  /* its title, a text of that profile without a NUL behind it; NULL: the example has the title */
+    size_t   name_length;
     double   largest;  /* for APP: the largest value of one sample; the example is that sample's */
     uint64_t stamp;    /* number of the last sample that was added to cumulative */
 };
@@ -57,6 +80,10 @@ struct report_groups {
     uint32_t  profiles, columns;
     uint32_t *types;                /* by profile: the type whose values count */
     const char **directories;       /* by profile: where the application is; NULL: not known */
+    bool     *defined;              /* by profile: it says where functions are defined */
+    bool      cumulative;           /* there are cumulative figures */
+    bool      any_wanted;           /* a sample was not left out by focus and ignore */
+    bool      any_label;            /* for LABEL and CLASS: a sample has the label */
     struct heapprof_digests digests;
     struct report_row *rows;        /* by the digest's number, from 1 */
     size_t    row_capacity;
@@ -81,33 +108,10 @@ bool report_groups_make(struct report_groups *groups, const struct report_questi
                         const struct heapprof_model *const *models, const uint32_t *types, uint32_t profiles);
 void report_groups_free(struct report_groups *groups);
 
-/* Whether the group has cumulative figures. */
+/* Returns whether the group can have cumulative figures. */
 bool report_cumulative_p(enum report_group group);
 
 /* For REPORT_APP: returns whether any row is a line of the application. */
 bool report_any_own_p(const struct report_groups *groups);
-
-/* ---- what a row stands for ---- */
-
-/* For REPORT_APP: returns whether this is the row of the stacks without a line of the application. */
-bool report_row_of_others_p(const struct report_groups *groups, uint32_t row);
-
-struct report_frame {
-    const char *name, *file;  /* "" if not known */
-    int64_t  line;            /* 0: not known */
-    uint64_t address;         /* of a frame that has no name */
-};
-
-/* Returns the row's title in a block from malloc: "String", "Cart#load  /srv/cart.rb",
- * "app/cart.rb:7:in 'Cart#load'". Returns NULL if there is no memory. */
-char *report_row_title(const struct report_groups *groups, uint32_t row);
-
-/* Returns the directory of the application that the row's example is from, or NULL if it is not known. */
-const char *report_row_directory(const struct report_groups *groups, uint32_t row);
-
-/* For a call site: calls back for each frame, the innermost first. own says whether the frame is the
- * application's. Returns false if there is no memory. */
-typedef void report_frame_i(void *data, const struct report_frame *frame, bool own);
-bool report_row_frames(const struct report_groups *groups, uint32_t row, report_frame_i *each, void *data);
 
 #endif

@@ -34,7 +34,7 @@ report_overview(FILE *out, const struct report_question *question, const struct 
     bool room = true, shown = false;
 
     own.group = REPORT_APP;
-    sites.group = REPORT_SITE;
+    sites.group = question->sort == REPORT_SORT_CUMULATIVE ? REPORT_FUNCTION : REPORT_SITE;
     if (own_known_p(question, models[profiles - 1])) {
         own_look.limit = look->limit > 0 && look->limit < OWN_LINES ? look->limit : OWN_LINES;
         own_look.title = look->ruby ? "by line of the application (group: :app):" : "by line of the application (--group app):";
@@ -46,7 +46,7 @@ report_overview(FILE *out, const struct report_question *question, const struct 
     }
     if (!room) return false;
     if (shown) {
-        sites_look.title = "by call site:";
+        sites_look.title = sites.group == REPORT_SITE ? "by call site:" : "by function:";
         sites_look.headless = true;
         putc('\n', out);
     }

@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_REPORT_OVERVIEW_H
 #define HEAPPROF_REPORT_OVERVIEW_H
 /* What a user sees without --group: first the lines of the user's own code that matter most, then the call
- * sites. */
+ * sites; or functions, if the order is that of what they and their callees hold, which call sites do not have. */
 #include "report/table.h"
 
 /* Writes both tables as text, with the profiles side by side. The group of the question is ignored. If no profile

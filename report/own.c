@@ -24,18 +24,25 @@ find_gem(const char *file, size_t *length)
     return found;
 }
 
-/* Returns whether a path has its "/lib/ruby/3.4.0/" at that place or behind it. */
+/* Returns the "ruby/3.4.0/..." of a path that has its "/lib/ruby/3.4.0/" at that place or behind it, or NULL. */
+static const char *
+find_ruby(const char *file, const char *from)
+{
+    static const char lib[] = "/lib/", ruby[] = "ruby/";
+    size_t length = sizeof(lib) + sizeof(ruby) - 2;
+    const char *path = strstr((size_t)(from - file) > length ? from - length : file, "/lib/ruby/");
+
+    if (!path) return NULL;
+    const char *library = path + length;
+    if ((*library >= '0' && *library <= '9') || !strncmp(library, "site_ruby/", 10) ||
+        !strncmp(library, "vendor_ruby/", 12)) return path + sizeof(lib) - 1;
+    return NULL;
+}
+
 static bool
 ruby_p(const char *file, const char *from)
 {
-    static const char path[] = "/lib/ruby/";
-    size_t length = sizeof(path) - 1;
-    const char *library = strstr((size_t)(from - file) > length ? from - length : file, path);
-
-    if (!library) return !strncmp(file, "<internal:", 10);
-    library += length;
-    return (*library >= '0' && *library <= '9') || !strncmp(library, "site_ruby/", 10) ||
-           !strncmp(library, "vendor_ruby/", 12);
+    return find_ruby(file, from) || !strncmp(file, "<internal:", 10);
 }
 
 /* Returns whether the path has a gem or Ruby's library at that place or behind it. */
@@ -91,5 +98,7 @@ report_short_path(const char *file, const char *directories)
     const char *below = directories && file[0] == '/' ? below_any(file, directories) : NULL;
 
     if (gem) return gem;
-    return below ? below + strspn(below, "/") : file;
+    if (below) return below + strspn(below, "/");
+    const char *library = find_ruby(file, file);
+    return library ? library : file;
 }

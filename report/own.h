@@ -14,7 +14,8 @@ bool report_own_p(const char *file, const char *directories);
 const char *report_gem(const char *file, const char *directories, size_t *length);
 
 /* Returns the end of the path that is enough for a reader. Below one of the directories it is "app/cart.rb". In a gem
- * it is "rack-3.1.2/lib/rack.rb". Otherwise it is the whole path. directories are the application's, or NULL. */
+ * it is "rack-3.1.2/lib/rack.rb", in Ruby's library "ruby/3.4.0/set.rb". Otherwise it is the whole path. directories
+ * are the application's, or NULL. */
 const char *report_short_path(const char *file, const char *directories);
 
 #endif

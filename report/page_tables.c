@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/names.h"
 #include "report/own.h"
 
 #define DEEPEST 4096
@@ -81,6 +82,13 @@ intern(struct report_page_tables *tables, const struct heapprof_model *model, ui
     return *number != UINT32_MAX;
 }
 
+static bool
+intern_text(struct report_page_tables *tables, const char *text, uint32_t *number)
+{
+    *number = rb_heapprof_strings_intern(&tables->strings, text, strlen(text));
+    return *number != UINT32_MAX;
+}
+
 static uint32_t
 small_number(int64_t number)
 {
@@ -108,11 +116,14 @@ static uint32_t
 add_function(struct report_page_tables *tables, const struct heapprof_model *model, uint64_t place)
 {
     const struct heapprof_model_function *function = &model->functions[place];
+    const char *name = rb_heapprof_model_string(model, function->name, NULL);
+    const char *file = rb_heapprof_model_string(model, function->filename, NULL);
+    const char *known = report_function_name(name, file, model);
     uint32_t tuple[3], filename;
 
-    if (!intern(tables, model, function->name, &tuple[0]) || !intern(tables, model, function->filename, &filename)) {
-        return 0;
-    }
+    if (known == name && !intern(tables, model, function->name, &tuple[0])) return 0;
+    if (known != name && !intern_text(tables, known, &tuple[0])) return 0;
+    if (!intern(tables, model, function->filename, &filename)) return 0;
     tuple[1] = add_file(tables, filename);
     tuple[2] = small_number(function->start_line);
     return tuple[1] ? report_tuples_add(&tables->functions, tuple) : 0;
@@ -136,8 +147,11 @@ add_label(struct report_page_tables *tables, const struct heapprof_model *model,
 {
     uint64_t number = label->str ? 0 : (uint64_t)label->num;
     uint32_t tuple[5] = {0, 0, (uint32_t)(number >> 32), (uint32_t)number, 0};
+    char buffer[REPORT_LABEL_MAX];
+    bool named = label->str && report_label_text(model, label, buffer) == buffer;
 
-    if (!intern(tables, model, label->key, &tuple[0]) || !intern(tables, model, label->str, &tuple[1]) ||
+    if (named ? !intern_text(tables, buffer, &tuple[1]) : !intern(tables, model, label->str, &tuple[1])) return 0;
+    if (!intern(tables, model, label->key, &tuple[0]) ||
         !intern(tables, model, label->str ? 0 : label->unit, &tuple[4])) return 0;
     return report_tuples_add(&tables->labels, tuple);
 }
@@ -226,12 +240,24 @@ enter_location(struct addition *addition, uint32_t place, uint32_t *node, uint32
     return true;
 }
 
+/* Finds the node of a table of the VM, which is no code's. */
+static bool
+find_node_of_table(struct report_page_tables *tables, const char *name, uint32_t *node)
+{
+    uint32_t function[3] = {0}, depth = 0;
+
+    if (!intern_text(tables, name, &function[0]) || !(function[1] = add_file(tables, 0))) return false;
+    return step(tables, node, &depth, report_tuples_add(&tables->functions, function), 0);
+}
+
 static bool
 find_node(struct addition *addition, const struct heapprof_samples *samples, uint32_t *node)
 {
+    const char *table = report_vm_table(samples);
     uint32_t depth = 0;
 
     *node = 0;
+    if (table) return find_node_of_table(addition->tables, table, node);
     for (uint32_t i = samples->location_count; i-- > 0 && depth < DEEPEST; ) {
         if (!enter_location(addition, samples->locations[i], node, &depth)) return false;
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "report/names.h"
 
 #define PIECE 256
 
@@ -14,7 +15,9 @@ report_frame_name(const struct heapprof_model *model, uint32_t location, const s
                   char *address, size_t size)
 {
     if (line && line->function != HEAPPROF_NO_PLACE) {
-        return rb_heapprof_model_string(model, model->functions[line->function].name, NULL);
+        const struct heapprof_model_function *function = &model->functions[line->function];
+        return report_function_name(rb_heapprof_model_string(model, function->name, NULL),
+                                    rb_heapprof_model_string(model, function->filename, NULL), model);
     }
     snprintf(address, size, "0x%"PRIx64, model->locations[location].address);
     return address;
@@ -49,9 +52,14 @@ void
 report_put_stack(FILE *out, const struct heapprof_samples *samples, bool double_quotes)
 {
     const struct heapprof_model *model = samples->model;
+    const char *table = report_vm_table(samples);
     bool first = true;
     char address[32];
 
+    if (table) {
+        report_put_line(out, table, ':', double_quotes);
+        return;
+    }
     for (uint32_t i = samples->location_count; i-- > 0;) {
         const struct heapprof_model_location *location = &model->locations[samples->locations[i]];
         uint32_t line = location[1].first_line;

@@ -7,7 +7,8 @@
 #include "pprof/model.h"
 
 /* Writes the functions' names, the outermost first, with ';' between them. A ';' in a name becomes ':'. A
- * character that ends a line becomes a space. With double_quotes, each '"' is written twice. */
+ * character that ends a line becomes a space. With double_quotes, each '"' is written twice. Memory of a table of the VM
+ * has the table's name as its stack (names.h). */
 void report_put_stack(FILE *out, const struct heapprof_samples *samples, bool double_quotes);
 
 /* Writes a text as one line of UTF-8. A character that ends a line becomes a space, and a ';' becomes the

@@ -14,12 +14,16 @@
 
 #include "report/json.h"
 #include "report/own.h"
+#include "report/rows.h"
 #include "report/text.h"
 
 #define SIGMAS 2
 #define PART 0.25       /* a row kept growing if it had this part of its growth before the middle, and behind it */
 #define INDENT 8        /* columns before a frame */
 #define COLUMNS_MOST 4  /* columns of values that are shown of several profiles */
+#define LEAST_BYTES 1024    /* a row below both is no finding, */
+#define LEAST_PART 0.001    /* a part of all that there is, or of all that has changed; */
+#define LEAST_CHANGE 1.5    /* nor is a byte more or less, which rounding makes */
 #define TITLE_LEAST 24  /* columns that a title needs beside its numbers; with fewer it is on the next line */
 
 #define BOLD "\033[1m"
@@ -32,7 +36,7 @@ struct ranked {
     uint32_t row;
     bool     last;      /* the row is not the application's */
     bool     steady;    /* the row kept growing */
-    double   value, cumulative; /* of several profiles, their growth */
+    double   value, cumulative, objects; /* of several profiles, their growth */
 };
 
 struct table {
@@ -42,10 +46,13 @@ struct table {
     const char *unit;
     struct ranked *ranked;
     size_t count;
+    size_t small_count; /* rows that are left out, because they are too small */
+    double small;       /* the sum of their values */
+    char  *why_empty;   /* why there are no rows; "": there are */
     uint32_t middle;    /* with three columns and more, the column at which half of the work was done */
     double whole;       /* 100 % of the shares */
     double sum;         /* sum of the rows so far */
-    bool   any_noise;
+    bool   any_noise, any_vm; /* in the rows so far */
     size_t used;        /* columns that this row's numbers take */
 };
 
@@ -88,6 +95,21 @@ cumulative_of(const struct table *table, uint32_t row)
     double value = figures(table, row, last(table))->cumulative;
 
     return last(table) == 0 ? value : value - figures(table, row, 0)->cumulative;
+}
+
+static double
+objects_of(const struct table *table, uint32_t row)
+{
+    double objects = figures(table, row, last(table))->objects;
+
+    return last(table) == 0 ? objects : objects - figures(table, row, 0)->objects;
+}
+
+/* Returns whether a column with the cumulative values is shown. */
+static bool
+cumulative_p(const struct table *table)
+{
+    return table->groups->cumulative;
 }
 
 /* Memory that both profiles of a run have is in the same samples, so it adds nothing to the error. It is at most what the
@@ -147,37 +169,85 @@ steady_p(const struct table *table, uint32_t row)
 /* ---- order ---- */
 
 static int
-before(const void *a, const void *b)
+compare(double one, double other)
+{
+    return (one < other) - (one > other);
+}
+
+static int
+before(const struct ranked *one, const struct ranked *other, int order)
+{
+    if (one->last != other->last) return one->last - other->last;
+    if (one->steady != other->steady) return other->steady - one->steady;
+    if (order == 0) order = compare(one->value, other->value);
+    if (order == 0) order = compare(one->cumulative, other->cumulative);
+    return order ? order : (one->row > other->row) - (one->row < other->row);
+}
+
+static int
+before_by_value(const void *a, const void *b)
+{
+    return before(a, b, 0);
+}
+
+static int
+before_by_cumulative(const void *a, const void *b)
 {
     const struct ranked *one = a, *other = b;
 
-    if (one->last != other->last) return one->last - other->last;
-    if (one->steady != other->steady) return other->steady - one->steady;
-    if (one->value != other->value) return one->value < other->value ? 1 : -1;
-    if (one->cumulative != other->cumulative) return one->cumulative < other->cumulative ? 1 : -1;
-    return (one->row > other->row) - (one->row < other->row);
+    return before(one, other, compare(one->cumulative, other->cumulative));
 }
 
-/* Compares two rows. In a difference the rows that shrank come last: there a user sees them without scrolling if all rows
- * are shown. */
+static int
+before_by_objects(const void *a, const void *b)
+{
+    const struct ranked *one = a, *other = b;
+
+    return before(one, other, compare(one->objects, other->objects));
+}
+
+/* Returns the values below which a row is no finding: of all that there is, or of all that has changed. */
+static double
+least_of(const struct table *table)
+{
+    double all = 0, part;
+
+    if (table->look->limit == 0 || strcmp(table->unit, "bytes")) return 0;
+    for (uint32_t row = 1; row <= table->groups->digests.count; row++) all += fabs(value_of(table, row));
+    part = LEAST_PART * all;
+    if (part > LEAST_BYTES) part = LEAST_BYTES;
+    return last(table) > 0 && part < LEAST_CHANGE ? LEAST_CHANGE : part;
+}
+
+/* Puts the rows in order. In a difference the rows that shrank come last: there a user sees them without scrolling if all
+ * rows are shown. */
 static bool
 rank(struct table *table)
 {
+    static int (*const orders[])(const void *, const void *) = {
+        [REPORT_SORT_SELF] = before_by_value, [REPORT_SORT_CUMULATIVE] = before_by_cumulative,
+        [REPORT_SORT_OBJECTS] = before_by_objects,
+    };
     const struct report_groups *groups = table->groups;
+    double least = least_of(table);
 
     table->ranked = malloc(((size_t)groups->digests.count + 1) * sizeof(*table->ranked));
     if (!table->ranked) return false;
     for (uint32_t row = 1; row <= groups->digests.count; row++) {
         struct ranked ranked = {
             .row = row, .last = table->look->brief && report_row_of_others_p(groups, row),
-            .value = value_of(table, row), .cumulative = cumulative_of(table, row),
+            .value = value_of(table, row), .cumulative = cumulative_of(table, row), .objects = objects_of(table, row),
         };
         ranked.steady = !ranked.last && steady_p(table, row);
         if (ranked.value == 0 && ranked.cumulative == 0) continue;
         if (table->look->brief && last(table) > 0 && !ranked.last && noise_p(table, row)) continue;
-        table->ranked[table->count++] = ranked;
+        if (fabs(ranked.value) < least && fabs(ranked.cumulative) < least && !ranked.last) {
+            table->small_count++;
+            table->small += ranked.value;
+        }
+        else table->ranked[table->count++] = ranked;
     }
-    qsort(table->ranked, table->count, sizeof(*table->ranked), before);
+    qsort(table->ranked, table->count, sizeof(*table->ranked), orders[groups->question.sort]);
     return true;
 }
 
@@ -190,7 +260,8 @@ begin(struct table *table)
     table->unit = rb_heapprof_model_string(model, model->types[type].unit, NULL);
     table->middle = last(table) > 1 ? middle_of(table) : 0;
     table->whole = figures(table, 0, last(table))->value;
-    return rank(table);
+    table->why_empty = report_why_empty(table->groups);
+    return table->why_empty && (table->why_empty[0] || rank(table));
 }
 
 /* Takes out the row that has to come last, if there is one. */
@@ -272,7 +343,7 @@ put_header(struct table *table)
         put_cell(table, 8, "share");
         put_cell(table, 8, "sum");
     }
-    if (report_cumulative_p(groups->question.group)) put_cell(table, 11, "cum");
+    if (cumulative_p(table)) put_cell(table, 11, "cum");
     if (groups->has_objects) put_cell(table, 12, "objects");
     if (groups->has_ages) put_cell(table, 6, "age");
     fputs(many ? "  what grew\n" : "  what\n", table->out);
@@ -283,7 +354,7 @@ static void
 put_objects_and_age(struct table *table, uint32_t row)
 {
     const struct report_figures *now = figures(table, row, last(table));
-    double objects = now->objects - (last(table) > 0 ? figures(table, row, 0)->objects : 0);
+    double objects = objects_of(table, row);
     char text[REPORT_AMOUNT_MAX] = "";
 
     if (table->groups->has_objects) {
@@ -321,7 +392,7 @@ put_numbers(struct table *table, uint32_t row)
         put_share(table, value);
         put_share(table, table->sum);
     }
-    if (report_cumulative_p(table->groups->question.group)) put_amount(table, 11, cumulative_of(table, row));
+    if (cumulative_p(table)) put_amount(table, 11, cumulative_of(table, row));
     put_objects_and_age(table, row);
 }
 
@@ -338,17 +409,16 @@ put_frame(void *data, const struct report_frame *frame, bool own)
     struct frames *frames = data;
     struct table *table = frames->table;
     unsigned width = table->look->width;
-    bool near = frames->count++ < table->look->frames;
+    bool near = frames->count++ < table->groups->question.frames;
     char text[4096];
     int length = 0;
 
     if (!near && (!own || frames->own_shown)) return;
     frames->own_shown = frames->own_shown || own;
-    if (frame->file[0]) {
-        const char *file = report_short_path(frame->file, frames->directory);
-        length = snprintf(text, sizeof(text), "%s:%lld", file, (long long)frame->line);
-    }
-    if (length >= 0 && (size_t)length < sizeof(text)) {
+    const char *file = report_short_path(frame->file, frames->directory);
+    bool template = file[0] && !strcmp(frame->name, file);
+    if (file[0]) length = snprintf(text, sizeof(text), "%s:%lld", file, (long long)frame->line);
+    if (length >= 0 && (size_t)length < sizeof(text) && !template) {
         size_t left = sizeof(text) - (size_t)length;
         if (frame->name[0]) snprintf(text + length, left, "%s'%s'", length ? ":in " : "", frame->name);
         else snprintf(text + length, left, " 0x%llx", (unsigned long long)frame->address);
@@ -367,6 +437,7 @@ put_row(struct table *table, uint32_t row)
 
     if (!title) return false;
     put_numbers(table, row);
+    table->any_vm = table->any_vm || table->groups->rows[row].vm;
     room = width > table->used + 2 ? width - (unsigned)table->used - 2 : 0;
     if (width > 0 && room < TITLE_LEAST) {
         fprintf(table->out, "\n%*s", INDENT - 4, "");
@@ -410,6 +481,11 @@ put_summary(const struct table *table)
     report_amount(error, error_of(table, 0), table->unit);
     put_names(table);
     fputs(": ", table->out);
+    if (table->why_empty[0]) {
+        report_put(table->out, table->why_empty, 0, false);
+        putc('\n', table->out);
+        return;
+    }
     report_put(table->out, rb_heapprof_model_string(model, model->types[type].type, NULL), 0, false);
     fprintf(table->out, " %s%s", !many ? "" : value_of(table, 0) >= 0 ? "grew by " : "shrank by ", amount);
     if (table->groups->has_errors) fprintf(table->out, " \xc2\xb1 %s", error);
@@ -425,16 +501,21 @@ put_rest(const struct table *table)
 {
     double value = 0;
     char amount[REPORT_AMOUNT_MAX];
+    size_t more = table->count - shown(table) + table->small_count;
 
     for (size_t i = shown(table); i < table->count; i++) value += table->ranked[i].value;
-    report_amount(amount, value, table->unit);
-    if (shown(table) < table->count) {
-        fprintf(table->out, "\n%zu more row%s (%s shows all): %s\n", table->count - shown(table),
-                table->count - shown(table) == 1 ? "" : "s", table->look->ruby ? "limit: 0" : "-n 0", amount);
+    report_amount(amount, value + table->small, table->unit);
+    if (more > 0) {
+        fprintf(table->out, "\n%zu more row%s%s (%s shows all): %s\n", more, more == 1 ? "" : "s",
+                more > table->small_count ? "" : more == 1 ? ", which is too small to matter" : ", too small to matter",
+                table->look->ruby ? "limit: 0" : "-n 0", amount);
     }
     if (table->any_noise) {
-        fprintf(table->out, "%s~ cannot be told from noise (\xc2\xb1: 19 times out of 20)\n",
-                shown(table) < table->count ? "" : "\n");
+        fprintf(table->out, "%s~ cannot be told from noise (\xc2\xb1: 19 times out of 20)\n", more > 0 ? "" : "\n");
+    }
+    if (table->any_vm) {
+        fprintf(table->out, "%s[VM] is memory of Ruby's own tables: all code has filled them, so no line is charged for it\n",
+                more > 0 || table->any_noise ? "" : "\n");
     }
 }
 
@@ -463,6 +544,7 @@ report_table_text(FILE *out, const struct report_groups *groups, const struct re
         if (room && !look->brief) put_rest(&table);
     }
     free(table.ranked);
+    free(table.why_empty);
     return room;
 }
 
@@ -484,7 +566,6 @@ put_json_frame(void *data, const struct report_frame *frame, bool own)
 static void
 put_json_values(struct report_json *json, const struct table *table, uint32_t row)
 {
-    const struct report_groups *groups = table->groups;
     const struct report_figures *now = figures(table, row, last(table));
 
     report_json_member_number(json, last(table) > 0 ? "growth" : "value", value_of(table, row));
@@ -494,9 +575,9 @@ put_json_values(struct report_json *json, const struct table *table, uint32_t ro
         for (uint32_t p = 0; p <= last(table); p++) report_json_number(json, figures(table, row, p)->value);
         report_json_end(json, ']');
     }
-    report_json_member_number(json, "objects", now->objects - (last(table) > 0 ? figures(table, row, 0)->objects : 0));
+    report_json_member_number(json, "objects", objects_of(table, row));
     if (row == 0) return;
-    if (report_cumulative_p(groups->question.group)) {
+    if (cumulative_p(table)) {
         report_json_member_number(json, "cumulative", cumulative_of(table, row));
     }
     report_json_member_number(json, "share", table->whole != 0 ? value_of(table, row) / table->whole : 0);
@@ -549,9 +630,11 @@ report_table_json(FILE *out, const struct report_groups *groups, const struct re
         report_json_member_begin(&json, "rows", '[');
         for (size_t i = 0; room && i < shown(&table); i++) room = put_json_row(&json, &table, table.ranked[i].row);
         report_json_end(&json, ']');
+        if (table.why_empty[0]) report_json_member_text(&json, "why_empty", table.why_empty);
         report_json_end(&json, '}');
         putc('\n', out);
     }
     free(table.ranked);
+    free(table.why_empty);
     return room;
 }

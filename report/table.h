@@ -1,15 +1,15 @@
 #ifndef HEAPPROF_REPORT_TABLE_H
 #define HEAPPROF_REPORT_TABLE_H
 /* Writes groups as a table. One profile: the largest rows. Two: the rows that grew most. Three or more: first
- * the rows that kept growing, then those that grew most from the first profile to the last. It is written to a
- * stream, whose errors stay in it. */
+ * the rows that kept growing, then those that grew most from the first profile to the last. A row that is too small
+ * to be a finding is only counted, unless all rows are asked for. It is written to a stream, whose errors stay in
+ * it. */
 #include <stdio.h>
 
 #include "report/groups.h"
 
 struct report_look {
     size_t   limit;   /* rows; 0: all */
-    size_t   frames;  /* the innermost frames of a site that are written */
     unsigned width;   /* columns; 0: lines are as long as they are */
     bool     colour;
     bool     ruby;    /* options are named as in Ruby's API */

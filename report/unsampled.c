@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/rows.h"
 #include "report/text.h"
 
 #define SIGMAS 4      /* the user has not asked for it, so it has to be certain */

@@ -183,10 +183,10 @@ put_lines(struct watch_session *session, char *text)
 static void
 put_heap(struct watch_session *session, bool growth)
 {
-    const struct report_question question = {.group = REPORT_SITE};
+    const struct report_question question = {.group = REPORT_SITE, .frames = 2};
     const char *names[] = {"when it began", "now"};
     const struct report_look look = {
-        .limit = 100, .frames = 2, .width = cli_screen_width(), .names = growth ? names : names + 1
+        .limit = 100, .width = cli_screen_width(), .names = growth ? names : names + 1
     };
     const struct heapprof_model *models[] = {session->first, session->now};
     char *text = NULL;

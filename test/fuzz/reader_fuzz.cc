@@ -150,13 +150,14 @@ Show(const Model &model, FILE *out)
     const char *names[] = {"one", "two", "three", "four", "five", "six"};
     report_look look = {};
     look.width = 80;
-    look.frames = 3;
     look.names = names;
     for (int group = REPORT_SITE; group <= REPORT_LABEL; group++) { // one, two and three columns
         report_question question = {};
         report_groups groups;
         question.group = static_cast<report_group>(group);
         question.label = "k";
+        question.frames = 3;
+        question.sort = static_cast<report_sort>(group % 3);
         REQUIRE(report_groups_make(&groups, &question, models, types, 1 + group % 3));
         REQUIRE(report_table_text(out, &groups, &look));
         REQUIRE(report_table_json(out, &groups, &look));
@@ -164,6 +165,7 @@ Show(const Model &model, FILE *out)
     }
     for (uint32_t together = 0; together <= 3; together++) {
         report_question question = {};
+        question.frames = 3;
         question.together = look.processes = together;
         look.files = 6;
         REQUIRE(report_overview(out, &question, models, types, 6, &look));

@@ -26,6 +26,7 @@ class ProfileBytes
     @things = "".b
     @functions = {}
     @locations = {}
+    @begins = {}
   end
 
   def self.number(field, value) = varint(field << 3) + varint(value)
@@ -52,6 +53,12 @@ class ProfileBytes
 
   def comment(text)
     add_number(13, string(text))
+    self
+  end
+
+  # The line at which each function of that name begins that comes after this.
+  def begin_at(lines)
+    @begins.merge!(lines)
     self
   end
 
@@ -99,7 +106,8 @@ class ProfileBytes
   def function(file, name)
     @functions[[file, name]] ||= begin
       id = @functions.size + 1
-      add(5, ProfileBytes.number(1, id) + ProfileBytes.number(2, string(name)) + ProfileBytes.number(4, string(file)))
+      add(5, ProfileBytes.number(1, id) + ProfileBytes.number(2, string(name)) + ProfileBytes.number(4, string(file)) +
+             ProfileBytes.number(5, @begins.fetch(name, 0)))
       id
     end
   end

@@ -1,0 +1,248 @@
+/* rows.c - what rows are called, and the frames of call sites.
+ *
+ * A row of groups.c has an example, or a name. Its title is made of what the digest of its row was made of.
+ */
+#include "report/rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/own.h"
+
+bool
+report_row_of_others_p(const struct report_groups *groups, uint32_t row)
+{
+    const struct report_row *of = &groups->rows[row];
+
+    return groups->question.group == REPORT_APP && of->example == REPORT_NOTHING && !of->vm;
+}
+
+static char *
+text_of(const char *text, size_t length)
+{
+    char *copy = malloc(length + 1);
+
+    if (!copy) return NULL;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return copy;
+}
+
+/* Joins several texts into one, in a block from malloc. */
+static char *
+join(const char *first, const char *between, const char *second, const char *end)
+{
+    size_t size = strlen(first) + strlen(between) + strlen(second) + strlen(end) + 1;
+    char *text = malloc(size);
+
+    if (text) snprintf(text, size, "%s%s%s%s", first, between, second, end);
+    return text;
+}
+
+static char *
+label_title(const struct heapprof_samples *samples, const struct heapprof_model_label *label)
+{
+    char buffer[REPORT_LABEL_MAX];
+
+    return join(label ? report_label_text(samples->model, label, buffer) : "(none)", "", "", "");
+}
+
+/* Returns the name of the innermost function, or "" if there is no function. */
+static const char *
+innermost(const struct report_groups *groups, const struct report_row *row, const struct heapprof_samples *samples)
+{
+    REPORT_EACH_FRAME(samples, frame, {
+        return report_frame_of(samples->model, frame, false, groups->directories[row->profile]).name;
+    });
+    return "";
+}
+
+/* Returns a site's title: "String", or "str_enc_new (ruby) for Cart native_leak". If the profile has no classes, returns
+ * the name of the function. */
+static char *
+site_title(const struct report_groups *groups, const struct report_row *row, const struct heapprof_samples *samples)
+{
+    const struct heapprof_model_label *caller = report_find_label(samples, "caller");
+    const struct heapprof_model_label *owner = report_find_label(samples, "owner");
+    const struct heapprof_model_label *class = report_find_label(samples, "class");
+    const char *leak = report_find_label(samples, "native_leak") ? " native_leak" : "";
+    char called[REPORT_LABEL_MAX], owned[REPORT_LABEL_MAX];
+
+    if (!caller) return class ? label_title(samples, class) : join(innermost(groups, row, samples), "", "", "");
+    return join(report_label_text(samples->model, caller, called), owner ? " for " : "",
+                owner ? report_label_text(samples->model, owner, owned) : "", leak);
+}
+
+static char *
+title_of_sample(const struct report_groups *groups, const struct report_row *row)
+{
+    const struct report_question *question = &groups->question;
+    struct heapprof_samples samples;
+    char *title = NULL;
+
+    if (rb_heapprof_samples_begin(&samples, groups->models[row->profile])) {
+        samples.at = row->example;
+        rb_heapprof_samples_next(&samples);
+        if (question->group == REPORT_SITE) title = site_title(groups, row, &samples);
+        else {
+            const char *key = question->group == REPORT_CLASS ? "class" : question->label;
+            title = label_title(&samples, report_find_label(&samples, key));
+        }
+    }
+    rb_heapprof_samples_end(&samples);
+    return title;
+}
+
+/* Returns "Cart#load  app/cart.rb", or "Array#map" of a C function. The name of a template is its file already. */
+static char *
+function_title(const struct report_frame *frame, const char *directory)
+{
+    const char *file = frame->native ? "" : report_short_path(frame->file, directory), *name = frame->name;
+    char address[32];
+
+    snprintf(address, sizeof(address), "0x%llx", (unsigned long long)frame->address);
+    if (!name[0]) name = address;
+    return join(name, file[0] && strcmp(name, file) ? "  " : "", strcmp(name, file) ? file : "", "");
+}
+
+static char *
+line_title(const struct report_frame *frame, const char *directory)
+{
+    const char *file = report_short_path(frame->file, directory);
+    char line[32];
+
+    if (!strcmp(frame->name, file)) {
+        snprintf(line, sizeof(line), ":%lld", (long long)frame->line);
+        return join(file, line, "", "");
+    }
+    snprintf(line, sizeof(line), ":%lld:in '", (long long)frame->line);
+    return join(file, line, frame->name, "'");
+}
+
+char *
+report_row_title(const struct report_groups *groups, uint32_t number)
+{
+    const struct report_row *row = &groups->rows[number];
+    const char *directory = groups->directories[row->profile], *text;
+    struct report_frame frame;
+    size_t length;
+
+    if (row->name) return text_of(row->name, row->name_length);
+    switch (groups->question.group) {
+      case REPORT_SITE: case REPORT_CLASS: case REPORT_LABEL: return title_of_sample(groups, row);
+      default: break;
+    }
+    if (row->example == REPORT_NOTHING) {
+        return join(report_row_of_others_p(groups, number) ? "(no line of the application)" : "(none)", "", "", "");
+    }
+    frame = report_frame_of(groups->models[row->profile], row->example, groups->defined[row->profile], directory);
+    switch (groups->question.group) {
+      case REPORT_FUNCTION: return function_title(&frame, directory);
+      case REPORT_APP: return line_title(&frame, directory);
+      case REPORT_GEM:
+        text = report_gem(frame.file, directory, &length);
+        return text_of(text, length);
+      default: return join(frame.file[0] ? report_short_path(frame.file, directory) : "(no file)", "", "", "");
+    }
+}
+
+const char *
+report_row_directory(const struct report_groups *groups, uint32_t row)
+{
+    return groups->directories[groups->rows[row].profile];
+}
+
+bool
+report_row_frames(const struct report_groups *groups, uint32_t number, report_frame_i *each, void *data)
+{
+    const struct report_row *row = &groups->rows[number];
+    const struct heapprof_model *model = groups->models[row->profile];
+    const char *directory = groups->directories[row->profile];
+    struct heapprof_samples samples;
+    bool room;
+
+    if (groups->question.group != REPORT_SITE || row->vm) return true;
+    room = rb_heapprof_samples_begin(&samples, model);
+    if (room) {
+        samples.at = row->example;
+        rb_heapprof_samples_next(&samples);
+        REPORT_EACH_FRAME(&samples, place, {
+            struct report_frame frame = report_frame_of(model, place, groups->defined[row->profile], directory);
+            each(data, &frame, !(place & REPORT_NO_LINE) && report_own_p(frame.file, directory));
+        });
+    }
+    rb_heapprof_samples_end(&samples);
+    return room;
+}
+
+/* ---- no rows ---- */
+
+#define KEYS_MOST 32
+
+/* Notes the keys of a profile's labels, each once. Returns false if there is no memory. */
+static bool
+find_keys(const struct heapprof_model *model, const char **keys, size_t *count)
+{
+    struct heapprof_samples samples;
+    bool room = rb_heapprof_samples_begin(&samples, model);
+
+    while (room && rb_heapprof_samples_next(&samples)) {
+        for (uint32_t i = 0; i < samples.label_count && *count < KEYS_MOST; i++) {
+            const char *key = rb_heapprof_model_string(model, samples.labels[i].key, NULL);
+            size_t known = 0;
+            while (known < *count && strcmp(keys[known], key)) known++;
+            if (known == *count) keys[(*count)++] = key;
+        }
+    }
+    rb_heapprof_samples_end(&samples);
+    return room;
+}
+
+static int
+compare_keys(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool
+put_no_label(FILE *out, const struct report_groups *groups)
+{
+    const char *keys[KEYS_MOST];
+    size_t count = 0;
+
+    for (uint32_t profile = 0; profile < groups->profiles; profile++) {
+        if (!find_keys(groups->models[profile], keys, &count)) return false;
+    }
+    qsort(keys, count, sizeof(*keys), compare_keys);
+    fprintf(out, "no label %s; there %s", groups->question.group == REPORT_CLASS ? "class" : groups->question.label,
+            count == 0 ? "are none" : count == 1 ? "is:" : "are:");
+    for (size_t i = 0; i < count; i++) fprintf(out, " %s", keys[i]);
+    return true;
+}
+
+static void
+put_no_match(FILE *out, const struct report_question *question)
+{
+    if (!question->focus) fprintf(out, "every sample has a frame that matches %s", question->ignore_text);
+    else fprintf(out, "no sample has a frame that matches %s", question->focus_text);
+    if (question->focus && question->ignore) fprintf(out, " and none that matches %s", question->ignore_text);
+}
+
+char *
+report_why_empty(const struct report_groups *groups)
+{
+    bool by_label = groups->question.group == REPORT_LABEL || groups->question.group == REPORT_CLASS, room = true;
+    bool no_match = (groups->question.focus || groups->question.ignore) && !groups->any_wanted;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out) return NULL;
+    if (no_match) put_no_match(out, &groups->question);
+    else if (groups->digests.count == 0) fputs("no sample has a value", out);
+    else if (by_label && !groups->any_label) room = put_no_label(out, groups);
+    if (fclose(out) == 0 && room) return text;
+    free(text);
+    return NULL;
+}
