@@ -46,7 +46,7 @@ bool report_question_group(struct report_question *question, const char *name);
 /* Sets the order by its name: "self", "cum", "objects". NULL is "self". Returns false if no order has that name. */
 bool report_question_sort(struct report_question *question, const char *name);
 
-/* Returns whether the question's rows can be in its order. grouped says whether the user has named a group. */
+/* Returns whether the question's rows can have its order. grouped says whether the user has named a group. */
 bool report_sort_p(const struct report_question *question, bool grouped);
 #define REPORT_SORT_REFUSED "cum is for the groups function, file, gem and app"
 

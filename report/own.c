@@ -1,6 +1,7 @@
 /* own.c - tells whose code a file is, by the kinds of paths that Ruby has:
  *
  *     .../gems/NAME-VERSION/lib/...        a gem, also below bundler/gems (NAME-REVISION)
+ *     .../extensions/x86_64-linux/3.4.0/NAME-VERSION/...    its library
  *     .../lib/ruby/3.4.0/...               Ruby's library
  *     <internal:kernel>, (eval at ...)     code of the VM; code from a string
  */
@@ -8,20 +9,32 @@
 
 #include <string.h>
 
-/* Returns the last "/gems/NAME-..." in which NAME-... is a directory with a '-' in its name, or NULL. */
+/* Returns whether a directory with a '-' in its name is at that place, and sets the name's length. */
+static bool
+gem_at(const char *name, size_t *length)
+{
+    const char *end = strchr(name, '/');
+
+    if (!end || !memchr(name, '-', (size_t)(end - name))) return false;
+    *length = (size_t)(end - name);
+    return true;
+}
+
+/* Returns the last "/gems/NAME-..." in which NAME-... is a directory with a '-' in its name, or the
+ * "/extensions/PLATFORM/RUBY/NAME-...". Otherwise returns NULL. */
 static const char *
 find_gem(const char *file, size_t *length)
 {
-    static const char gems[] = "/gems/";
+    static const char gems[] = "/gems/", extensions[] = "/extensions/";
     const char *found = NULL;
 
     for (const char *at = file; (at = strstr(at, gems)) != NULL; at += sizeof(gems) - 2) {
-        const char *name = at + sizeof(gems) - 1, *end = strchr(name, '/');
-        if (!end || !memchr(name, '-', (size_t)(end - name))) continue;
-        found = name;
-        *length = (size_t)(end - name);
+        if (gem_at(at + sizeof(gems) - 1, length)) found = at + sizeof(gems) - 1;
     }
-    return found;
+    if (found) return found;
+    const char *at = strstr(file, extensions), *ruby = at ? strchr(at + sizeof(extensions) - 1, '/') : NULL;
+    const char *name = ruby && ruby[1] >= '0' && ruby[1] <= '9' ? strchr(ruby + 1, '/') : NULL;
+    return name && gem_at(name + 1, length) ? name + 1 : NULL;
 }
 
 /* Returns the "ruby/3.4.0/..." of a path that has its "/lib/ruby/3.4.0/" at that place or behind it, or NULL. */

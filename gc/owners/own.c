@@ -7,6 +7,7 @@
  * Only types whose blocks can be read without calling anything are asked. A block that one
  * object borrows from another, as substrings do, belongs to the other.
  */
+#include "gc/book/mri.h"
 #include "gc/book/state.h"
 #include "iseq.h"
 #include "variable.h"
@@ -184,6 +185,13 @@ own_generic_ivars(VALUE object)
     own_table(object, ivars->as.complex.table);
 }
 
+/* The strings of symbols made at run time are in a Hash that only the VM sees: a table of the VM. */
+HEAPPROF_COLD static uintptr_t
+hash_holder(VALUE hash)
+{
+    return hash == ruby_global_symbols.dsymbol_fstr_hash ? VM_SYMBOLS : hash;
+}
+
 /* A slot that an object has left (T_MOVED) leads nowhere, nor does one that only waits for its
  * finalizer (T_ZOMBIE). */
 HEAPPROF_COLD static void
@@ -201,7 +209,7 @@ own_blocks_of_i(VALUE object, size_t slot_bytes, void *unused)
         own_block(object, RARRAY(object)->as.heap.ptr);
         break;
       case T_HASH:
-        if (RHASH_ST_TABLE_P(object)) own_table(object, RHASH_ST_TABLE(object));
+        if (RHASH_ST_TABLE_P(object)) own_table(hash_holder(object), RHASH_ST_TABLE(object));
         break;
       case T_STRUCT:
           if (!RB_FL_TEST_RAW(object, RSTRUCT_EMBED_LEN_MASK))

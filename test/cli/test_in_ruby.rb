@@ -52,7 +52,8 @@ class TestHeapprofInRuby < Test::Unit::TestCase
     [] => "", ["--group=class", "-n", "3"] => ", group: :class, limit: 3", ["--group=gem"] => ", group: :gem",
     ["--by=alloc_objects", "--frames=1"] => ", by: :alloc_objects, frames: 1",
     ["--focus=items", "--app=/nowhere"] => ", focus: 'items', app: '/nowhere'", ["--ignore=texts", "-n", "0"] => ", ignore: 'texts', limit: 0",
-    ["--group=label:gc_age"] => ", group: 'label:gc_age'",
+    ["--group=label:gc_age"] => ", group: 'label:gc_age'", ["--sort=cum"] => ", sort: :cum", ["--group=library"] => ", group: :library",
+    ["--group=class", "--sort=objects"] => ", group: :class, sort: :objects", ["--focus=nothing"] => ", focus: 'nothing'",
   }.freeze
 
   def test_report_is_top_and_that_of_a_difference_diff

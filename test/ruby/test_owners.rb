@@ -78,6 +78,8 @@ class TestHeapProfOwners < Test::Unit::TestCase
         assert_operator owned.fetch(nil, 0), :<=, owned.values.sum / 50, "#{label}: #{owned}"
       end
       assert_operator by_owner(profile, :ivars)["String"], :>=, 20_000 * 8
+      assert_operator by_owner(profile, :symbols).fetch("[VM] symbols"), :>=, 900_000
+      refute_includes by_owner(profile, :symbols), "T_HASH(hidden)"
       assert_equal 7, kept.size
     RUBY
   end

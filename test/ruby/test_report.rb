@@ -151,13 +151,27 @@ class TestHeapProfReport < Test::Unit::TestCase
 
   def test_report_groups_by_what_it_is_asked
     in_report(<<~'RUBY')
-      { site: "Object", class: "Object", function: "Class#new  #{HERE}/vendor/gems/gem-1.0/gem.rb", file: "vendor/gems/gem-1.0/gem.rb", gem: "gem-1.0",
+      { site: "Object", class: "Object", function: "Class#new", file: "gem-1.0/gem.rb", gem: "gem-1.0", library: "(Ruby objects)",
         app: "app/own.rb:1:in 'Object#of_app'", "label:class" => "Object", "site" => "Object" }.each do |group, title|
         text = report(group: group, by: :inuse_objects, limit: 1)
         assert_match(/\A.*\n\n.* what\n +1,0\d\d .*  .*#{Regexp.escape(title)}/, text, group)
       end
       error = assert_raise(ArgumentError) { report(group: :nonsense) }
-      assert_equal "group: nonsense is not a group (give site, function, class, file, gem, app or label:KEY)", error.message
+      assert_equal "group: nonsense is not a group (give site, function, class, file, gem, library, app or label:KEY)", error.message
+    RUBY
+  end
+
+  def test_report_orders_by_what_was_called_too
+    in_report(<<~'RUBY')
+      text = report(sort: :cum, group: :function, by: :inuse_objects)
+      values = text.lines.drop(3).filter_map { |line| line.split[3]&.delete(",") if line.match?(/^ +[\d,]+ .*%/) }.map(&:to_i)
+      assert_equal values.sort.reverse, values
+      assert_match(/by line of the application.*by function:/m, report(sort: "cum"))
+      error = assert_raise(ArgumentError) { report(sort: :size) }
+      assert_equal "sort: size is no order (give self, cum or objects)", error.message
+      error = assert_raise(ArgumentError) { report(sort: :cum, group: :class) }
+      assert_equal "sort: cum is for the groups function, file, gem and app", error.message
+      assert_equal "profile: no label endpoint; there are: class gc_age\n", report(group: "label:endpoint").sub(" caller", "").sub(/ memsize.*/, "")
     RUBY
   end
 
@@ -166,13 +180,46 @@ class TestHeapProfReport < Test::Unit::TestCase
       objects = ->(**options) { report(by: :inuse_objects, **options)[/inuse_objects ([\d,]+)/, 1].delete(",").to_i }
       assert_operator objects.(focus: "of_gem"), :>=, 1000
       assert_operator objects.(focus: "app/own.rb$"), :>=, 1000
-      assert_equal 0, objects.(focus: "nothing like it")
+      assert_equal "profile: no sample has a frame that matches nothing like it\n", report(focus: "nothing like it")
       assert_operator objects.(ignore: "of_gem"), :<, 100
       assert_equal objects.(), objects.(focus: nil, ignore: nil)
       error = assert_raise(ArgumentError) { report(ignore: "(") }
       assert_match(/\Aignore: \(: [^\n]+\z/, error.message)
       assert_raise(TypeError) { report(focus: /x/) }
       assert_raise(ArgumentError) { report(focus: "a\0b") }
+    RUBY
+  end
+
+  def test_what_an_extension_asks_for_is_of_its_gem_and_library
+    in_report(<<~'RUBY')
+      require "fileutils"
+      built = $LOAD_PATH.map { |directory| "#{directory}/-test-/heapprof_blocks.so" }.find { |file| File.exist?(file) }
+      FileUtils.mkdir_p("extensions/x86_64-linux/3.4.0/thing-1.2")
+      FileUtils.cp(built, "extensions/x86_64-linux/3.4.0/thing-1.2/heapprof_blocks.so")
+      require "#{Dir.pwd}/extensions/x86_64-linux/3.4.0/thing-1.2/heapprof_blocks"
+      HeapProfile.start(interval: 1)
+      address = HeapProfBlocks.malloc(3 << 20)
+      $profile = HeapProfile.snapshot(gc: true)
+      assert_match(/^ +3 MB .*  thing-1\.2$/, report(group: :gem, by: :inuse_space))
+      assert_match(/^ +3 MB .*  heapprof_blocks\.so$/, report(group: :library, by: :inuse_space))
+      HeapProfBlocks.free(address)
+    RUBY
+  end
+
+  # A table of symbols is as large as all code has made it: its line is not charged for it.
+  def test_report_charges_no_line_for_a_table_of_the_vm
+    in_report(<<~'RUBY')
+      $kept = Array.new(20_000) { |i| :"symbol number #{i}" }
+      HeapProfile.start(interval: 1)
+      $more = Array.new(50_000) { |i| :"another symbol #{i}" }
+      $profile = HeapProfile.snapshot(gc: true)
+      %i[app site function file gem].each do |group|
+        assert_match(/^ +[\d.]+ MB .*  \[VM\] symbols$/, report(group: group, by: :inuse_space), group)
+      end
+      assert_match(/^\[VM\] is memory of Ruby's own tables/, report(by: :inuse_space))
+      assert_not_match(/\[VM\]/, report(by: :inuse_space, ignore: "VM. symbols", limit: 1))
+      profile = HeapProfile.stop && HeapProfile.profile(interval: 1) { $again = Array.new(50_000) { |i| :"yet another #{i}" } }
+      assert_includes profile.map(&:owner), "[VM] symbols"
     RUBY
   end
 

@@ -800,13 +800,13 @@ count_setting(VALUE value, const char *key, long most)
 
 /* directories: those of the application, in lines (report/own.h); nil: the one in the profile. */
 static VALUE
-heapprof_report(rb_execution_context_t *ec, VALUE self, VALUE by, VALUE group, VALUE limit,
-                VALUE frames, VALUE directories, VALUE focus, VALUE ignore, VALUE width,
-                VALUE colour)
+heapprof_report(rb_execution_context_t *ec, VALUE self, VALUE by, VALUE group, VALUE sort,
+                VALUE limit, VALUE frames, VALUE directories, VALUE focus, VALUE ignore,
+                VALUE width, VALUE colour)
 {
     static const char *const names[] = { "profile" }, *const both[] = { "earlier", "later" };
     const struct profile *profile = profile_of(self);
-    VALUE holders[4];
+    VALUE holders[5];
     struct heapprof_report report = {
         .snapshot = profile->snapshot, .by = by_setting(by), .ask = {
             .names = names, .colour = RTEST(colour),
@@ -816,6 +816,7 @@ heapprof_report(rb_execution_context_t *ec, VALUE self, VALUE by, VALUE group, V
             .group = text_setting(group, &holders[0]),
             .directory = text_setting(directories, &holders[1]),
             .focus = text_setting(focus, &holders[2]), .ignore = text_setting(ignore, &holders[3]),
+            .sort = text_setting(sort, &holders[4]),
         },
     };
 
@@ -826,7 +827,7 @@ heapprof_report(rb_execution_context_t *ec, VALUE self, VALUE by, VALUE group, V
     }
     run_apart(rb_heapprof_report_table, &report, &report.done);
     RB_GC_GUARD(self);
-    for (int i = 0; i < 4; i++) RB_GC_GUARD(holders[i]);
+    for (int i = 0; i < 5; i++) RB_GC_GUARD(holders[i]);
     if (!report.text && report.error[0]) rb_raise(rb_eArgError, "%s", report.error);
     return take_text(report.text, report.size);
 }

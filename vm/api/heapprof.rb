@@ -119,15 +119,16 @@ module ObjectSpace
     end
 
     # call-seq:
-    #   snapshot(gc: false, owners: false, rss: false, native_leaks: false) -> heap_profile
+    #   snapshot(gc: false, owners: true, rss: false, native_leaks: false) -> heap_profile
     #
     # Takes the profile of this moment. Without +gc+ it has what the last garbage collection left
     # alive, and everything that was allocated since. With +gc+ a full garbage collection runs
     # first, and only reachable objects are in use. Other threads may run before the moment, while
     # names of C functions that are new are read from files.
     #
-    # With +owners+ it walks the heap. Then each row of the allocator's memory names the class of
-    # the object that holds the memory, and the stack that allocated that object if it is sampled.
+    # It looks for owners, by a walk over the heap, unless +owners+ is +false+. Then each row of the
+    # allocator's memory names the class of the object that holds the memory, and the stack that
+    # allocated that object if it is sampled.
     # Known are the blocks of String, Array, Hash, Struct, Integer, Regexp, MatchData and IO, those
     # of instance variables, classes and code, and the struct of an object that an extension
     # defines. Memory of the VM's own tables has a name in place of a class, such as
@@ -147,15 +148,15 @@ module ObjectSpace
     # that no row is marked. A mark is a suspicion: objects that grow with the memory may be too
     # few to be sampled.
     #
-    #   ObjectSpace::HeapProfile.snapshot(gc: true, owners: true, rss: true).write("heap.pb.gz")
+    #   ObjectSpace::HeapProfile.snapshot(gc: true, rss: true).write("heap.pb.gz")
     #
     # Raises RuntimeError if the profiler is not running.
-    def self.snapshot(gc: false, owners: false, rss: false, native_leaks: false)
+    def self.snapshot(gc: false, owners: true, rss: false, native_leaks: false)
       Primitive.heapprof_snapshot(gc, owners, rss, native_leaks)
     end
 
     # call-seq:
-    #   profile(out: nil, gc: true, owners: false, rss: false, native_leaks: false, **options) { ... } -> heap_profile
+    #   profile(out: nil, gc: true, owners: true, rss: false, native_leaks: false, **options) { ... } -> heap_profile
     #
     # Profiles a block. Starts with the options of start, runs the block, takes a snapshot (after a
     # full garbage collection, unless +gc+ is false) and stops, also if the block raises. Writes the
@@ -165,7 +166,7 @@ module ObjectSpace
     #
     #   profile = ObjectSpace::HeapProfile.profile(interval: 1) { $index = Array.new(1000) { Object.new } }
     #   profile.select { |sample| sample.class_name == "Object" }.sum(&:inuse_objects)   # => 1000
-    def self.profile(out: nil, gc: true, owners: false, rss: false, native_leaks: false, **options)
+    def self.profile(out: nil, gc: true, owners: true, rss: false, native_leaks: false, **options)
       raise ArgumentError, "a block is needed: what should be profiled?" unless block_given?
       start(**options)
       begin
@@ -432,7 +433,7 @@ module ObjectSpace
     # [alloc_objects, alloc_slot_space, alloc_malloc_space, alloc_space] allocated since start
     # [rss_space] bytes in memory, in the rows that +rss+ adds
     # [memsize] bytes that ObjectSpace.memsize_of has for the sampled objects themselves. This is
-    #           not an estimate for all objects. 0 without +owners+
+    #           not an estimate for all objects. 0 if owners were not looked for
     #
     # Rows with the same class and frames differ in gc_age. Each value can be added up.
     #
@@ -594,7 +595,7 @@ module ObjectSpace
     end
 
     # call-seq:
-    #   report(io = $stdout, by: :inuse_space, group: nil, limit: 20, frames: 3, app: true, focus: nil, ignore: nil, width: nil, rss: false) -> nil
+    #   report(io = $stdout, by: :inuse_space, group: nil, sort: :self, limit: 20, frames: 3, app: true, focus: nil, ignore: nil, width: nil, rss: false) -> nil
     #
     # Prints the largest rows as a table, the same that <tt>heapprof top</tt> shows of the file:
     # the value, its error, its share, the sum of the shares so far, the number of objects, and
@@ -603,19 +604,30 @@ module ObjectSpace
     # For a difference, which keeps both profiles for this, it is the table of <tt>heapprof
     # diff</tt>: the largest growth comes first, and what shrank most comes last.
     #
+    # Memory of the VM's own tables, such as "[VM] interned strings", has rows of its own if the
+    # profile was taken with owners, as it is unless that is turned off. No line is charged for it:
+    # such a table is as large as all code has made it. Rows of less than 1 kB and 0.1 % are only
+    # counted.
+    #
     # [by] The sample type.
-    # [group] What a row describes: +:site+, the class (or C caller and owner) and the whole
-    #         stack; +:function+; +:class+; +:file+; +:gem+; +:app+, the innermost line of the
-    #         application's own code; "label:KEY", any label of the file. +nil+: first by line of
-    #         the application, then by site.
-    # [limit] How many rows; 0: all.
+    # [group] What a row describes: +:site+, the class (or C caller and owner) and the stack;
+    #         +:function+, by its name and the file that defines it; +:class+; +:file+; +:gem+, to
+    #         which its extension's malloc counts; +:library+, which asked malloc; +:app+, the
+    #         innermost line of the application's own code; "label:KEY", any label of the file.
+    #         +nil+: first by line of the application, then by site.
+    # [sort] The order of rows. +:self+: by their value. +:cum+: by the value with all that was
+    #        called from there, which finds a controller's action or a job's +perform+; for
+    #        +:function+, +:file+, +:gem+ and +:app+. +:objects+: by the number of objects.
+    # [limit] How many rows; 0: all, also small ones.
     # [frames] How many of the innermost frames of a site. The first frame further out that
-    #          belongs to the application follows them, marked "app:".
+    #          belongs to the application follows them, marked "app:". Sites that differ only in
+    #          other frames are one row.
     # [app] The directories of the application's own code: a String or Pathname, or an Array of
     #       these. Gems and Ruby's own library below them do not count. +true+: the directory in
     #       which the program started. +nil+ or +false+: no directory.
-    # [focus, ignore] Only samples with a frame whose function or file matches; only samples
-    #                 without such a frame. Strings, POSIX extended regular expressions.
+    # [focus, ignore] Only samples of which a function, a file, the C function that asked malloc
+    #                 or its library matches; only samples without. Strings, POSIX extended
+    #                 regular expressions.
     # [width] Columns; 0: lines are not cut. +nil+: those of the terminal +io+, or of COLUMNS.
     #         Colours are used only on a terminal, and not if NO_COLOR is set.
     # [rss] Prints before it what the resident memory consists of, and which share is unexplained.
@@ -623,11 +635,11 @@ module ObjectSpace
     #
     #   profile.report(group: :class, limit: 5)
     #   (after - before).report(focus: "Cart#")
-    def report(io = $stdout, by: :inuse_space, group: nil, limit: 20, frames: 3, app: true,
+    def report(io = $stdout, by: :inuse_space, group: nil, sort: :self, limit: 20, frames: 3, app: true,
                focus: nil, ignore: nil, width: nil, rss: false)
       columns, colour = Primitive.heapprof_terminal(io)
-      text = Primitive.heapprof_report(by, group&.to_s, limit, frames, report_directories(app), focus, ignore,
-                                       width || columns, colour)
+      text = Primitive.heapprof_report(by, group&.to_s, sort.to_s, limit, frames, report_directories(app), focus,
+                                       ignore, width || columns, colour)
       report_rss(io) if rss
       io.write(text)
       nil

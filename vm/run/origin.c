@@ -2,22 +2,26 @@
  *
  * program is the name that the process was started with; title is what it calls itself ($0). A
  * server that names its workers does so in the title. directory is where the program began; by it
- * a reader recognises the application's own code. A line ends a value, so line ends in values are
- * replaced.
+ * a reader recognises the application's own code. library, a line for each, is where a library of a
+ * gem lies; by it a reader knows whose the C function is that asked for memory. A line ends a value,
+ * so line ends in values are replaced.
  */
 #include "ruby/ruby.h"
 #include "vm/run/environment.h"
 #include "vm/run/origin.h"
 #include "ractor_core.h"
 #include "vm_core.h"
+#include <link.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #define VALUE_MAX_BYTES 1000
 #define LINES 7
+#define LIBRARIES_MAX_BYTES 16384 /* libraries beyond that are left out */
 
 struct origin_words {
-    char bytes[LINES * (VALUE_MAX_BYTES + 32)];
+    char bytes[LINES * (VALUE_MAX_BYTES + 32) + LIBRARIES_MAX_BYTES];
     size_t length;
 };
 
@@ -79,6 +83,19 @@ add_threads(struct origin_words *text)
     add(text, "threads", names, used);
 }
 
+static int
+add_library_i(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct origin_words *text = data;
+    size_t length = strlen(info->dlpi_name);
+
+    if (!strstr(info->dlpi_name, "/gems/") && !strstr(info->dlpi_name, "/extensions/")) return 0;
+    if (length <= VALUE_MAX_BYTES && text->length + length + 32 < sizeof(text->bytes)) {
+        add(text, "library", info->dlpi_name, length);
+    }
+    return 0;
+}
+
 uint32_t
 rb_heapprof_origin_intern(struct heapprof_strings *strings)
 {
@@ -90,6 +107,7 @@ rb_heapprof_origin_intern(struct heapprof_strings *strings)
     add_string(&text, "title", GET_VM()->progname);
     add_system(&text);
     add_threads(&text);
+    dl_iterate_phdr(add_library_i, &text);
     uint32_t origin = rb_heapprof_strings_intern(strings, text.bytes, text.length);
     return origin == UINT32_MAX ? 0 : origin;
 }

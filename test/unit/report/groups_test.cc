@@ -257,6 +257,10 @@ TEST(Own, AGemIsTheLastOnThePath)
     EXPECT_EQ("rack-3.1.2", gem("/g/gems/rails-8.0.0/vendor/gems/rack-3.1.2/lib/rack.rb"));
     EXPECT_EQ("thing-0123abc", gem("/b/bundler/gems/thing-0123abc/lib/thing.rb"));
     EXPECT_EQ("(ruby)", gem("/opt/lib/ruby/3.4.0/json/common.rb"));
+    EXPECT_EQ("noko-1.2", gem("/opt/lib/ruby/gems/3.4.0/extensions/x86_64-linux/3.4.0/noko-1.2/noko/noko.so"));
+    EXPECT_EQ("noko-0123abc", gem("/b/bundler/gems/extensions/x86_64-linux/3.4.0/noko-0123abc/noko.so"));
+    EXPECT_EQ("(application)", gem("/b/extensions/x86_64-linux/3.4.0"));
+    EXPECT_EQ("(application)", gem("/srv/lib/extensions/a/b/c-d/x.rb"));
     EXPECT_EQ("(no file)", gem(""));
 }
 
