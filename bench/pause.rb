@@ -103,11 +103,11 @@ puts "#{ObjectSpace::HeapProfile.stat(:live_samples)} live samples, #{STACKS} st
 header = ["while", *LIMITS.each_cons(2).map { |low, high| high.finite? ? "to #{high}" : "over #{low}" }, "99 %", "longest", "a snapshot"]
 puts "| #{header.join(' | ')} |", "|#{' --- |' * header.size}"
 report("nothing is done", waits { (ROUNDS * 100).times { sleep 0.0005 } }, "")
-report("snapshots", *snapshots)
+report("snapshots", *snapshots(owners: false))
 report("with owners", *snapshots(owners: true))
 stop = false
 computing = Thread.new { nil until stop }
-report("snapshots beside a thread that computes", *snapshots)
+report("snapshots beside a thread that computes", *snapshots(owners: false))
 stop = true
 computing.join
 ObjectSpace::HeapProfile.stop

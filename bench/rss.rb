@@ -7,7 +7,7 @@ at_exit do
   clock = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) }
   take = lambda do |rss|
     before = clock.()
-    profile = ObjectSpace::HeapProfile.snapshot(rss: rss)
+    profile = ObjectSpace::HeapProfile.snapshot(owners: false, rss: rss)
     [profile, (1000 * (clock.() - before)).round(1)]
   end
   rss_of_kernel = -> { File.read("/proc/self/smaps_rollup")[/^Rss: +(\d+)/, 1].to_i << 10 }

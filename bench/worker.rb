@@ -40,13 +40,14 @@ end
 
 puts "#{File.read('/proc/self/status')[/VmRSS:\s+(\d+)/, 1].to_i / 1024} MB, #{GC.stat(:heap_allocated_pages)} pages, " \
      "#{kept.size + nameless.size} values, #{ObjectSpace::HeapProfile.stat(:live_samples)} live samples"
-[{}, { owners: true }, { rss: true }, { owners: true, rss: true }, { native_leaks: true }].each do |options|
+[{}, { owners: true }, { rss: true }, { owners: true, rss: true }, { native_leaks: true }].each do |with|
+  options = { owners: false, **with }
   cpu = []
   wall = Array.new(ROUNDS) do
     milliseconds(Process::CLOCK_MONOTONIC) do
       cpu << milliseconds(Process::CLOCK_THREAD_CPUTIME_ID) { ObjectSpace::HeapProfile.snapshot(**options) }
     end
   end
-  puts "snapshot(#{options.keys.join(', ')}): median #{median(wall)} ms, longest #{wall.max.round(1)}; " \
+  puts "snapshot(#{with.keys.join(', ')}): median #{median(wall)} ms, longest #{wall.max.round(1)}; " \
        "CPU #{median(cpu)}, most #{cpu.max.round(1)}"
 end

@@ -218,7 +218,8 @@ class TestHeapProfReport < Test::Unit::TestCase
       end
       assert_match(/^\[VM\] is memory of Ruby's own tables/, report(by: :inuse_space))
       assert_not_match(/\[VM\]/, report(by: :inuse_space, ignore: "VM. symbols", limit: 1))
-      profile = HeapProfile.stop && HeapProfile.profile(interval: 1) { $again = Array.new(50_000) { |i| :"yet another #{i}" } }
+      HeapProfile.stop
+      profile = HeapProfile.profile(interval: 1) { $again = Array.new(50_000) { |i| :"yet another #{i}" } }
       assert_includes profile.map(&:owner), "[VM] symbols"
     RUBY
   end

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { groupings } from "./page/groups.js";
+import { definitions, groupings } from "./page/groups.js";
 import { neighbour } from "./page/keys.js";
 import { readProfile } from "./page/profile.js";
 import { matcher, matchFunctions, sumFound } from "./page/search.js";
@@ -197,4 +197,17 @@ test("arrows go to the widest callee, back, and to the sides", () => {
     assert.equal(neighbour(profile, sums, down, "ArrowLeft"), undefined);
     assert.equal(neighbour(profile, sums, 0, "ArrowUp"), undefined);
     assert.equal(neighbour(profile, sums, down, "a"), undefined);
+});
+
+test("a C function is one wherever it is called; another is its name and file", () => {
+    const named = ["Class#new", "Cart#load", "Class#new", "<main>", "<main>", "Cart#load", "Array#<<"];
+    const texts = [...new Set(named)];
+    const profile = (line) => ({
+        strings: texts,
+        functions: { name: named.map((name) => texts.indexOf(name)), file: [0, 0, 1, 0, 1, 0, 0], line },
+    });
+    const { definition, native } = definitions(profile([0, 10, 0, 0, 0, 20, 0]));
+    assert.deepEqual(definition, [0, 1, 0, 3, 4, 1, 6]);
+    assert.deepEqual(native, [true, false, true, false, false, false, true]);
+    assert.deepEqual(definitions(profile([0, 0, 0, 0, 0, 0, 0])).definition, [0, 1, 2, 3, 4, 1, 6]); // nobody says who is C
 });

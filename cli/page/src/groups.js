@@ -19,8 +19,9 @@ export function groupings(profile) {
     const label = ({ key, name }) => labelGrouping(profile, key, name);
     const byClass = profile.keys.filter(({ name }) => name === "class").map(label);
     const others = profile.keys.filter(({ name }) => name !== "class").map(label);
+    const { definition, native } = definitions(profile);
     return [
-        stackGrouping(profile, "function", (f) => f, (f) => describeFunction(profile, f)),
+        stackGrouping(profile, "function", (f) => definition[f], (f) => describeFunction(profile, f, native[f])),
         ...byClass,
         stackGrouping(profile, "file", (f) => profile.functions.file[f], (file) => ({
             name: shortPath(fileName(profile, file)) || "(no file)",
@@ -34,8 +35,23 @@ export function groupings(profile) {
     ];
 }
 
-function describeFunction(profile, f) {
-    const file = fileName(profile, profile.functions.file[f]);
+// A function is its name and the file that defines it, as in heapprof top: definition[f] is the first function
+// of the profile that is the same. A C function begins at no line, and is its name alone: its file is its caller's.
+export function definitions(profile) {
+    const { name, file, line } = profile.functions;
+    const known = line.some((begin) => begin > 0);
+    const native = name.map((_, f) => known && line[f] === 0 && !/^<[a-z]/i.test(functionName(profile, f)));
+    const first = new Map();
+    const definition = name.map((_, f) => {
+        const key = native[f] ? `${name[f]}` : `${name[f]} ${file[f]}`;
+        if (!first.has(key)) first.set(key, f);
+        return first.get(key);
+    });
+    return { definition, native };
+}
+
+function describeFunction(profile, f, native) {
+    const file = native ? "" : fileName(profile, profile.functions.file[f]);
     const line = profile.functions.line[f];
     return {
         name: functionName(profile, f),
