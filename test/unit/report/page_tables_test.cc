@@ -198,6 +198,34 @@ TEST(PageTables, KnowInlinedFunctionsAndAddresses)
               tables.Rows());
 }
 
+TEST(PageTables, ChargeNoCodeForATableOfTheVm)
+{
+    ProfileBytes bytes;
+    bytes.Type("space", "bytes");
+    bytes.Function(1, "Cart#load", "/srv/cart.rb");
+    bytes.Location(1, {{1, 12}});
+    bytes.Sample({1}, {40}, bytes.Label("owner", "String"));
+    bytes.Sample({1}, {4000}, bytes.Label("owner", "[VM] symbols"));
+    Model model(bytes.All());
+    Tables tables(1);
+    tables.Add(model);
+    EXPECT_EQ((std::map<std::string, std::vector<int64_t>>{{"Cart#load:12 | owner=String", {40}},
+                                                           {"[VM] symbols:0 | owner=[VM] symbols", {4000}}}), tables.Rows());
+}
+
+TEST(PageTables, CallTemplatesByTheirFileAndRustByItsNames)
+{
+    ProfileBytes bytes;
+    bytes.Type("space", "bytes");
+    bytes.Function(1, "_app_views_show_html_erb___123_456", "/srv/gems/shop-1.0/show.html.erb");
+    bytes.Location(1, {{1, 12}});
+    bytes.Sample({1}, {40}, bytes.Label("caller", "_ZN1a1b17h0123456789abcdefE (a.so)"));
+    Model model(bytes.All());
+    Tables tables(1);
+    tables.Add(model);
+    EXPECT_EQ((std::map<std::string, std::vector<int64_t>>{{"shop-1.0/show.html.erb:12 | caller=a::b (a.so)", {40}}}), tables.Rows());
+}
+
 TEST(PageTables, KnowWhoseAFileIs)
 {
     ProfileBytes bytes;
