@@ -155,17 +155,17 @@ class TestHeapprofRows < Test::Unit::TestCase
   # ---- C functions and libraries ----
 
   def extensions
-    profile.comment("library: /g/extensions/x/gems/noko-1.2.3/lib/noko.so").comment("library: /lib/libxml2.so.2")
+    profile.comment("library: /g/extensions/x/gems/noko-1.2.3/lib/noko.so").comment("library: /lib/treelib.so.2")
            .comment("library: /g/gems/one-1.0/ext.so").comment("library: /g/gems/two-1.0/ext.so")
            .sample(CART, [0, 9000], class: "[noko.so]", caller: "wrap (noko.so)")
-           .sample(CART, [0, 7000], class: "[libxml2.so.2]", caller: "xmlNewNode (libxml2.so.2)")
+           .sample(CART, [0, 7000], class: "[treelib.so.2]", caller: "xmlNewNode (treelib.so.2)")
            .sample(CART, [0, 5000], class: "[ext.so]", caller: "parse (ext.so)").sample(CART, [1, 3000], class: "String")
   end
 
   def test_focus_and_ignore_look_at_c_functions_and_libraries
     in_directory do
       write("heap", extensions)
-      { "xmlNew" => [7000], "noko\\.so" => [9000], "libxml2" => [7000], "Cart" => [9000, 7000, 5000, 3000] }.each do |re, values|
+      { "xmlNew" => [7000], "noko\\.so" => [9000], "treelib" => [7000], "Cart" => [9000, 7000, 5000, 3000] }.each do |re, values|
         assert_equal values, rows("heap", "-g", "class", "--focus", re).map { |row| row["value"] }, re
       end
       assert_equal [5000, 3000], rows("heap", "-g", "class", "--ignore", "xmlNew|noko").map { |row| row["value"] }
@@ -176,7 +176,7 @@ class TestHeapprofRows < Test::Unit::TestCase
     in_directory do
       write("heap", extensions)
       assert_equal [["(application)", 15_000], ["noko-1.2.3", 9000]], rows("heap", "-g", "gem").map { |row| row.values_at("what", "value") }
-      assert_equal [["noko.so", 9000], ["libxml2.so.2", 7000], ["ext.so", 5000], ["(Ruby objects)", 3000]],
+      assert_equal [["noko.so", 9000], ["treelib.so.2", 7000], ["ext.so", 5000], ["(Ruby objects)", 3000]],
                    rows("heap", "-g", "library").map { |row| row.values_at("what", "value") }
     end
   end

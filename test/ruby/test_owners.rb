@@ -133,8 +133,8 @@ class TestHeapProfOwners < Test::Unit::TestCase
       HeapProfile.start(interval: 1)
       def strings = Array.new(10) { "x" * 5000 }
       kept = strings
-      HeapProfile.snapshot(owners: true)
-      profile = HeapProfile.snapshot
+      assert_equal ["String"], owned(HeapProfile.snapshot, :strings).map(&:owner).uniq
+      profile = HeapProfile.snapshot(owners: false)
       assert_equal [[nil, nil, false]], blocks(profile, :strings).map { |row| [row.owner, row.owner_frames, row.native_leak] }.uniq
       assert_equal 0, profile.sum(&:memsize)
       assert_equal 10, kept.size
