@@ -32,7 +32,7 @@
 
 enum wb_option {
     NONE,
-#define NAME(name, text, letter, value, choices, help) name,
+#define NAME(name, text, value, help) name,
     WB_OPTIONS(NAME)
 #undef NAME
     OPTIONS
@@ -325,7 +325,7 @@ check_all(struct wb_settings *settings, struct wb_extension *extensions, struct 
 static const char usage[] = "usage: heapprof barriers [options] DIR... | FILE... [-- COMMAND]";
 
 static const struct option long_options[] = {
-#define ROW(name, text, letter, value, choices, help) \
+#define ROW(name, text, value, help) \
     {&text[2], (value) ? required_argument : no_argument, NULL, name},
     WB_OPTIONS(ROW)
 #undef ROW

@@ -3,26 +3,26 @@
 /* The options of `heapprof barriers`, in one table for two programs: heapprof prints their help,
  * and heapprof-barriers obeys them. A row: C name, option, letter, value, choices, help. */
 #define WB_OPTIONS(X) \
-    X(ALL, "--all", 'a', NULL, NULL, \
+    X(ALL, "--all", NULL, \
       "Also show stores that need no barrier, with the reason; stores of types that are not " \
       "WB_PROTECTED; and what a type lacks to become WB_PROTECTED") \
-    X(JSON, "--json", 0, NULL, NULL, \
+    X(JSON, "--json", NULL, \
       "Write JSON: types, and all findings, with those that are harmless") \
-    X(SARIF, "--sarif", 0, NULL, NULL, "Write SARIF 2.1.0, which editors and CI systems show") \
-    X(EXTCONF, "--extconf", 0, NULL, NULL, \
+    X(SARIF, "--sarif", NULL, "Write SARIF 2.1.0, which editors and CI systems show") \
+    X(EXTCONF, "--extconf", NULL, \
       "Where there is an extconf.rb and no Makefile, run extconf.rb, in a temporary directory. " \
       "This runs code of the extension's author") \
-    X(FIX, "--fix", 0, NULL, NULL, \
+    X(FIX, "--fix", NULL, \
       "Write a unified diff that adds the missing barriers, for `patch -p1`; with --all also " \
       "WB_PROTECTED for types that could have it. A line on stderr names each store that you " \
       "have to change by hand") \
-    X(ACCEPT, "--accept", 0, "FILE", "FILE", \
+    X(ACCEPT, "--accept", "FILE", \
       "A file that lists stores which need no barrier. Each line is PATH:FUNCTION:FIELD REASON; " \
       "\"*\" stands for any function or field") \
-    X(CONFIRM, "--confirm", 0, NULL, NULL, \
+    X(CONFIRM, "--confirm", NULL, \
       "Run the command behind \"--\" under RUBY_WBCHECK, and say of each store whether the " \
       "collector missed its barrier") \
-    X(FLAGS, "--flags", 0, "FLAGS", NULL, \
+    X(FLAGS, "--flags", "FLAGS", \
       "More compiler flags for every file, as in \"-I DIR -D NAME\"; they follow the file's own " \
       "flags")
 

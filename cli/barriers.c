@@ -12,20 +12,14 @@
 
 #include "barriers/options.h"
 
-enum {
-    COMMON,
-#define PLACE(name, text, letter, value, choices, help) name,
-    WB_OPTIONS(PLACE)
-#undef PLACE
-    OPTIONS
-};
-
 static const struct cli_option options[] = {
-#define ROW(name, text, letter, value, choices, help) {text, letter, value, choices, help},
+#define ROW(name, text, value, help) {CLI_##name, NULL, help},
     WB_OPTIONS(ROW)
 #undef ROW
     {0}
 };
+
+enum { OPTION_COUNT = sizeof(options) / sizeof(options[0]) - 1 };
 
 /* Writes the path of the program in the same directory as this program. Returns false if this
  * program's path is not known. */
@@ -48,22 +42,23 @@ beside_us(char *path, size_t size)
 static char **
 command_line(const struct cli *cli, char *program)
 {
-    char **words = calloc(OPTIONS + cli->operand_count + 4, sizeof(*words));
+    char **words = calloc(OPTION_COUNT + cli->operand_count + 4, sizeof(*words));
     size_t count = 0;
 
     if (!words) return NULL;
     words[count++] = program;
-    for (int i = COMMON + 1; i < OPTIONS; i++) {
-        const char *name = options[i - 1].name, *value = cli->values[i];
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const struct cli_option_words *option = &cli_option_words[options[i].id];
+        const char *value = cli->values[options[i].id];
         size_t size;
         if (!value) continue;
-        size = strlen(name) + strlen(value) + 2;
+        size = strlen(option->name) + strlen(value) + 2;
         if (!(words[count] = malloc(size))) return NULL;
-        snprintf(words[count++], size, "%s%s%s", name, options[i - 1].value ? "=" : "", value);
+        snprintf(words[count++], size, "%s%s%s", option->name, option->value ? "=" : "", value);
     }
     words[count++] = "--";
     for (size_t i = 0; i < cli->operand_count; i++) {
-        if (i == cli->before_dashes && cli->values[CONFIRM]) words[count++] = "--";
+        if (i == cli->before_dashes && cli->values[CLI_CONFIRM]) words[count++] = "--";
         words[count++] = cli->operands[i];
     }
     return words;

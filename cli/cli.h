@@ -13,17 +13,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "cli/options.h"
 #include "pprof/model.h"
 #include "report/export.h"
 
 enum cli_status {CLI_DONE = 0, CLI_WRONG = 1, CLI_USAGE = 2};
 
+/* An option of a command. Its name, its letter and what its value is are in options.h. */
 struct cli_option {
-    const char *name;    /* "--by" */
-    char        letter;  /* 'n' of "-n"; 0 if it has none */
-    const char *value;   /* what its value is, "TYPE"; NULL if it has no value */
-    const char *choices; /* "site class label:KEY"; "...": any word, too; "FILE"; NULL: any text */
-    const char *help;    /* one sentence, without a full stop */
+    enum cli_option_id id;
+    const char *choices; /* "site class label:KEY"; "...": any word, too; NULL: any text */
+    const char *help;    /* what it does in this command: a sentence without a full stop */
 };
 
 struct cli_example {
@@ -38,19 +38,17 @@ struct cli_command {
     const char *description;             /* paragraphs, with "\n\n" between them */
     /* who can read what it writes or serves; NULL if it only shows */
     const char *readers;
-    const struct cli_option *options;    /* up to one without a name; NULL if it has none */
+    const struct cli_option *options;    /* up to one without an id; NULL if it has none */
     const struct cli_example *examples;  /* likewise */
     size_t least, most;                  /* number of operands */
     bool   passes_rest;                  /* a command follows: options end at its first word */
     int  (*run)(struct cli *cli);        /* returns a status */
 };
 
-#define CLI_OPTIONS_MOST 24
-
 /* The command line of one call. */
 struct cli {
     const struct cli_command *command;
-    const char *values[CLI_OPTIONS_MOST]; /* by option: its value, or ""; NULL if not given */
+    const char *values[CLI_OPTION_COUNT]; /* by option: its value, or ""; NULL if not given */
     char      **operands;
     size_t      operand_count;
     size_t      before_dashes;            /* how many of the operands stand before "--" */
@@ -76,6 +74,10 @@ extern const char cli_ruby_version[];
 /* Options that every command has. */
 extern const struct cli_option cli_common_options[];
 
+/* Returns the command's option at that place: its own options first, then those that every
+ * command has. Returns NULL after the last one. */
+const struct cli_option *cli_option_at(const struct cli_command *command, size_t place);
+
 /* Reads the words that follow the command's name. */
 bool cli_parse(struct cli *cli, int argc, char **argv);
 
@@ -86,7 +88,7 @@ int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((for
 
 /* Sets *number to the option's value, a whole number of at least least; or to default_number if
  * the option is not given. Returns false after telling the user what is wrong. */
-bool cli_number(const struct cli *cli, int option, long least, long default_number, long *number);
+bool cli_number(const struct cli *cli, enum cli_option_id option, long least, long default_number, long *number);
 
 /* ---- files ---- */
 
@@ -138,6 +140,13 @@ int cli_save(const struct cli *cli, const struct heapprof_model *model, const ch
 /* Likewise writes the profile's default type in another format. It also writes to a stdout that
  * is a terminal. */
 int cli_export(const struct cli *cli, report_export_i *export, const struct heapprof_model *model, const char *path);
+
+/* Opens what --output names, for a command that has the option: stdout, or a file that appears
+ * when it is complete. Returns NULL after telling the user what is wrong. end closes it, and
+ * returns a status. copy writes the file fd there instead. */
+FILE *cli_output_open(const struct cli *cli);
+int cli_output_end(const struct cli *cli, FILE *out);
+int cli_output_copy(const struct cli *cli, int fd);
 
 /* Returns what a message calls that file. */
 const char *cli_name(const char *path);

@@ -5,23 +5,11 @@
 
 #include "cli/cli.h"
 
-/* Returns the command's options, then those that every command has. Returns NULL after the last
- * one. */
-static const struct cli_option *
-option_at(const struct cli_command *command, size_t number)
-{
-    size_t own = 0;
-
-    while (command->options && command->options[own].name) own++;
-    if (number < own) return &command->options[number];
-    return cli_common_options[number - own].name ? &cli_common_options[number - own] : NULL;
-}
-
 #define EACH_COMMAND(command) \
     for (const struct cli_command *const *command = cli_commands; *command; command++)
 #define EACH_OPTION(command, option) \
     for (size_t n_ = 0; n_ == 0; n_++) \
-        for (const struct cli_option *option; (option = option_at(command, n_)) != NULL; n_++)
+        for (const struct cli_option *option; (option = cli_option_at(command, n_)) != NULL; n_++)
 
 /* ---- families: commands of two words ---- */
 
@@ -72,10 +60,18 @@ put_family(FILE *out, const struct cli_command *command)
     for (const struct cli_command *const *command = cli_commands; *command; command++) \
         for (int length = second_word(*command) ? first_word(command) : 0; length; length = 0)
 
+static const struct cli_option_words *
+words_of(const struct cli_option *option)
+{
+    return &cli_option_words[option->id];
+}
+
 static bool
 files_p(const struct cli_option *option)
 {
-    return option->choices && !strcmp(option->choices, "FILE");
+    const char *value = words_of(option)->value;
+
+    return value && (!strcmp(value, "FILE") || !strcmp(value, "DIR"));
 }
 
 /* Writes the choices that are words, in quotes, with spaces between them. Special characters are
@@ -119,13 +115,14 @@ put_bash_command(FILE *out, const struct cli_command *command)
 {
     fprintf(out, "    '%s')\n        case $previous in\n", command->name);
     EACH_OPTION(command, option) {
-        if (!option->value || files_p(option)) continue;
-        fprintf(out, "        %s%s%.*s) words='", option->name, option->letter ? "|-" : "", option->letter != 0, &option->letter);
+        const struct cli_option_words *words = words_of(option);
+        if (!words->value || files_p(option)) continue;
+        fprintf(out, "        %s%s%.*s) words='", words->name, words->letter ? "|-" : "", words->letter != 0, &words->letter);
         put_choices(out, option, "");
         fputs("'; files= ;;\n", out);
     }
     fputs("        *) [[ $current != -* ]] || words='", out);
-    EACH_OPTION(command, option) fprintf(out, " %s", option->name);
+    EACH_OPTION(command, option) fprintf(out, " %s", words_of(option)->name);
     fputs("' ;;\n        esac", out);
     if (!strcmp(command->name, "help")) {
         fputs("\n        [[ $current == -* || $words ]] || words='", out);
@@ -167,15 +164,17 @@ cli_completion_bash(FILE *out)
 static void
 put_zsh_option(FILE *out, const struct cli_option *option)
 {
-    if (option->letter) {
-        fprintf(out, " \\\n            '(-%c %s)'{-%c%s,%s%s}'[", option->letter, option->name, option->letter,
-                option->value ? "+" : "", option->name, option->value ? "=" : "");
+    const struct cli_option_words *words = words_of(option);
+
+    if (words->letter) {
+        fprintf(out, " \\\n            '(-%c %s)'{-%c%s,%s%s}'[", words->letter, words->name, words->letter,
+                words->value ? "+" : "", words->name, words->value ? "=" : "");
     }
-    else fprintf(out, " \\\n            '%s%s[", option->name, option->value ? "=" : "");
+    else fprintf(out, " \\\n            '%s%s[", words->name, words->value ? "=" : "");
     put_quoted(out, option->help, "[]:");
     fputs("]", out);
-    if (option->value) {
-        fprintf(out, ":%s:", option->value);
+    if (words->value) {
+        fprintf(out, ":%s:", words->value);
         if (files_p(option)) fputs("_files", out);
         else if (option->choices) {
             fputs("(", out);
@@ -256,12 +255,13 @@ cli_completion_fish(FILE *out)
     EACH_COMMAND(command) {
         put_fish_word(out, command);
         EACH_OPTION(*command, option) {
+            const struct cli_option_words *words = words_of(option);
             fputs("complete -c heapprof -n '", out);
             put_fish_condition(out, *command);
-            fprintf(out, "' -l %s", option->name + 2);
-            if (option->letter) fprintf(out, " -s %c", option->letter);
-            if (option->value) fputs(files_p(option) ? " -r -F" : " -x", out);
-            if (option->choices && !files_p(option)) {
+            fprintf(out, "' -l %s", words->name + 2);
+            if (words->letter) fprintf(out, " -s %c", words->letter);
+            if (words->value) fputs(files_p(option) ? " -r -F" : " -x", out);
+            if (option->choices) {
                 fputs(" -a '", out);
                 put_choices(out, option, "");
                 fputs("'", out);

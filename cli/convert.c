@@ -5,8 +5,6 @@
 
 #include "report/export.h"
 
-enum {TO = 1, BY};
-
 /* The formats, in the order of the choices. A format without an export is a profile. */
 static const struct {
     const char *name;
@@ -49,16 +47,18 @@ negative_p(const struct heapprof_model *model)
 static int
 convert(struct cli *cli, const struct heapprof_model *model)
 {
-    size_t format = find_format(cli->values[TO]);
+    size_t format = find_format(cli->values[CLI_TO]);
     const char *path = cli->operands[0];
     uint32_t type;
 
-    if (!cli_type(cli, path, model, cli->values[BY], &type)) return CLI_WRONG;
+    if (!cli_type(cli, path, model, cli->values[CLI_BY], &type)) return CLI_WRONG;
     if (formats[format].positive && negative_p(model)) {
-        return cli_wrong(cli, "%s: has values below 0, which %s cannot show", cli_name(path), cli->values[TO]);
+        return cli_wrong(cli, "%s: has values below 0, which %s cannot show", cli_name(path), cli->values[CLI_TO]);
     }
-    if (!formats[format].export) return cli_save(cli, model, NULL);
-    return formats[format].export(stdout, model, type) ? cli_finish(cli) : cli_wrong(cli, "no memory");
+    if (!formats[format].export) return cli_save(cli, model, cli->values[CLI_OUTPUT]);
+    FILE *out = cli_output_open(cli);
+    if (!out) return CLI_WRONG;
+    return formats[format].export(out, model, type) ? cli_output_end(cli, out) : cli_wrong(cli, "no memory");
 }
 
 static int
@@ -67,7 +67,7 @@ run(struct cli *cli)
     struct heapprof_model *model;
     int status;
 
-    if (!cli->values[TO]) return cli_usage(cli, "--to=FORMAT is missing");
+    if (!cli->values[CLI_TO]) return cli_usage(cli, "--to=FORMAT is missing");
     model = cli_read(cli, cli->operands[0]);
     if (!model) return CLI_WRONG;
     status = convert(cli, model);
@@ -76,27 +76,29 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--to", 't', "FORMAT", "pprof collapsed speedscope json csv perfetto", "Which format"},
-    {"--by", 0, "TYPE", "inuse_space inuse_objects alloc_space alloc_objects ...",
+    {CLI_TO, "pprof collapsed speedscope json csv perfetto", "Which format"},
+    {CLI_BY, "inuse_space inuse_objects alloc_space alloc_objects ...",
      "Which value to write, if the format has only one"},
+    {CLI_OUTPUT, NULL, "Write it to that file (default: stdout)"},
     {0}
 };
 
 static const struct cli_example examples[] = {
     {"heapprof convert heap.pb.gz --to collapsed | flamegraph.pl > heap.svg", "a picture, by Brendan Gregg's script"},
-    {"heapprof convert heap.pb.gz --to speedscope > heap.speedscope.json", "for speedscope, with every sample type"},
+    {"heapprof convert heap.pb.gz --to speedscope -o heap.speedscope.json", "for speedscope, with every sample type"},
     {"heapprof convert heap.pb.gz --to json | jq .comments", "all that the file says, as JSON"},
     {0}
 };
 
 const struct cli_command cli_convert_command = {
-    .name = "convert", .arguments = "FILE --to=FORMAT",
+    .name = "convert", .arguments = "FILE --to=FORMAT [-o FILE]",
     .summary = "Write a profile in another format",
     .description =
-        "Writes the profile to stdout in one of these formats: pprof (gzip'd), collapsed (a line\n"
+        "Writes the profile in one of these formats: pprof (gzip'd), collapsed (a line\n"
         "for each stack), speedscope, json (everything that is in the file), csv (a line for each\n"
         "sample), perfetto (a trace like those of heapprofd).",
     .readers =
-        "it goes to stdout. A file that a shell makes of that (>) has the mode of the shell's umask.",
+        "with --output only the owner of the file (mode 0600). A file that the shell makes of stdout (>) has the\n"
+        "mode that its umask leaves.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };

@@ -7,31 +7,31 @@
 #include "base/version.h"
 #include "cli/made.h"
 
-enum {MAN = 1, COMPLETION};
-
 /* Writes "-n, --count=N". */
 static int
-put_option_name(FILE *out, const struct cli_option *option)
+put_option_name(FILE *out, const struct cli_option_words *words)
 {
     int width = 0;
 
-    if (option->letter) width += fprintf(out, "-%c, ", option->letter);
+    if (words->letter) width += fprintf(out, "-%c, ", words->letter);
     else width += fprintf(out, "    ");
-    width += fprintf(out, "%s", option->name);
-    if (option->value) width += fprintf(out, "=%s", option->value);
+    width += fprintf(out, "%s", words->name);
+    if (words->value) width += fprintf(out, "=%s", words->value);
     return width;
 }
 
 static void
-put_options(FILE *out, const struct cli_option *option)
+put_options(FILE *out, const struct cli_command *command)
 {
-    for (; option && option->name; option++) {
+    const struct cli_option *option;
+
+    for (size_t place = 0; (option = cli_option_at(command, place)) != NULL; place++) {
         int width = fprintf(out, "  ");
-        width += put_option_name(out, option);
+        width += put_option_name(out, &cli_option_words[option->id]);
         if (width >= 28) fprintf(out, "\n%28s", "");
         else fprintf(out, "%*s", 28 - width, "");
         fprintf(out, "%s\n", option->help);
-        if (option->choices && strcmp(option->choices, "FILE")) fprintf(out, "%28s(%s)\n", "", option->choices);
+        if (option->choices) fprintf(out, "%28s(%s)\n", "", option->choices);
     }
 }
 
@@ -44,8 +44,7 @@ help_of(FILE *out, const struct cli_command *command)
             command->name, command->arguments, command->description);
     if (command->readers) fprintf(out, "Who can read it: %s\n\n", command->readers);
     fputs("Options:\n", out);
-    put_options(out, command->options);
-    put_options(out, cli_common_options);
+    put_options(out, command);
     if (example) fprintf(out, "\nExamples:\n");
     for (; example && example->command; example++) {
         fprintf(out, "  %s\n      %s\n", example->command, example->what);
@@ -85,9 +84,10 @@ help_of_family(const char *word)
 static void
 make(const struct cli *cli)
 {
-    const char *shell = cli->values[COMPLETION];
+    const char *shell = cli->values[CLI_COMPLETION];
 
-    if (!shell) cli_manual(stdout);
+    if (cli->values[CLI_OPTION_TABLE]) cli_option_table(stdout);
+    else if (!shell) cli_manual(stdout);
     else if (!strcmp(shell, "bash")) cli_completion_bash(stdout);
     else if (!strcmp(shell, "zsh")) cli_completion_zsh(stdout);
     else cli_completion_fish(stdout);
@@ -99,7 +99,7 @@ run(struct cli *cli)
     const struct cli_command *command = NULL;
     size_t words;
 
-    if (cli->values[MAN] || cli->values[COMPLETION]) {
+    if (cli->values[CLI_MAN] || cli->values[CLI_COMPLETION] || cli->values[CLI_OPTION_TABLE]) {
         make(cli);
         return cli_finish(cli);
     }
@@ -113,8 +113,9 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--man", 0, NULL, NULL, "Print the man page, for man"},
-    {"--completion", 0, "SHELL", "bash zsh fish", "Print the completion of that shell"},
+    {CLI_MAN, NULL, "Print the man page, for man"},
+    {CLI_COMPLETION, "bash zsh fish", "Print the completion of that shell"},
+    {CLI_OPTION_TABLE, NULL, "Print which letter and which option means what, in Markdown"},
     {0}
 };
 
@@ -126,7 +127,7 @@ static const struct cli_example examples[] = {
 };
 
 const struct cli_command cli_help_command = {
-    .name = "help", .arguments = "[COMMAND] [--man] [--completion=SHELL]",
+    .name = "help", .arguments = "[COMMAND] [--man] [--completion=SHELL] [--options]",
     .summary = "List the commands, or explain one",
     .description =
         "Lists the commands, or explains one of them.",

@@ -5,9 +5,9 @@
 #include "cli/cli.h"
 
 #define CLI_HTML_OUTPUT_OPTION \
-    {"--output", 'o', "OUT.html", "FILE", "Write the page there, \"-\" is stdout; otherwise into a new temporary file"}
+    {CLI_OUTPUT, NULL, "Write the page there, \"-\" is stdout; otherwise into a new temporary file"}
 #define CLI_HTML_OPEN_OPTION \
-    {"--open", 0, NULL, NULL, "Open it in a browser; a temporary one is opened anyway where there is a desktop"}
+    {CLI_OPEN, NULL, "Open it in a browser; a temporary one is opened anyway where there is a desktop"}
 
 /* Returns false after telling the user that this heapprof has no page. */
 bool cli_html_there(const struct cli *cli);

@@ -18,8 +18,6 @@
 #include "report/json.h"
 #include "report/text.h"
 
-enum {JSON = 1};
-
 #define SIGMAS 2 /* of an error: the true value is within this range 19 times out of 20 */
 
 /* ---- what the samples tell ---- */
@@ -304,8 +302,8 @@ run(struct cli *cli)
     if (!model) return CLI_WRONG;
     if (!gather(&facts)) status = cli_wrong(cli, "%s: no memory", cli_name(path));
     else {
-        if (!cli->values[JSON]) cli_page();
-        (cli->values[JSON] ? put_json : put_text)(&facts, cli_name(path));
+        if (!cli->values[CLI_JSON]) cli_page();
+        (cli->values[CLI_JSON] ? put_json : put_text)(&facts, cli_name(path));
         status = cli_finish(cli);
     }
     free(facts.totals);
@@ -317,7 +315,7 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--json", 0, NULL, NULL, "Write JSON"},
+    {CLI_JSON, NULL, "Write JSON"},
     {0}
 };
 

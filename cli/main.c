@@ -43,7 +43,7 @@ run(const struct cli_command *command, int argc, char **argv)
     struct cli cli = {.command = command};
 
     if (!cli_parse(&cli, argc, argv)) return CLI_USAGE;
-    if (cli.values[0]) { /* --help is the first option of every command */
+    if (cli.values[CLI_HELP]) {
         cli_page();
         cli_help(stdout, command);
         return cli_finish(&cli);
@@ -64,7 +64,7 @@ main(int argc, char **argv)
         cli_help(stderr, NULL);
         return CLI_USAGE;
     }
-    if (!strcmp(argv[1], "--version")) argv[1] = "version";
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) argv[1] = "version";
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) argv[1] = "help";
     if (argc == 3 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h")) && !cli_find(argv[1])) {
         argv[2] = argv[1]; /* the name of a family */

@@ -43,15 +43,17 @@ put_paragraphs(FILE *out, const char *text)
 static void
 put_option(FILE *out, const struct cli_option *option)
 {
+    const struct cli_option_words *words = &cli_option_words[option->id];
+
     fputs(".TP\n", out);
-    if (option->letter) fprintf(out, "\\fB\\-%c\\fR, ", option->letter);
+    if (words->letter) fprintf(out, "\\fB\\-%c\\fR, ", words->letter);
     fputs("\\fB", out);
-    put(out, option->name, false);
+    put(out, words->name, false);
     fputs("\\fR", out);
-    if (option->value) fprintf(out, "=\\fI%s\\fR", option->value);
+    if (words->value) fprintf(out, "=\\fI%s\\fR", words->value);
     putc('\n', out);
     put(out, option->help, true);
-    if (option->choices && strcmp(option->choices, "FILE")) {
+    if (option->choices) {
         fputs(" (", out);
         put(out, option->choices, false);
         putc(')', out);
@@ -71,7 +73,7 @@ put_command(FILE *out, const struct cli_command *command)
         put(out, command->readers, false);
         putc('\n', out);
     }
-    for (const struct cli_option *option = command->options; option && option->name; option++) put_option(out, option);
+    for (const struct cli_option *option = command->options; option && option->id; option++) put_option(out, option);
 }
 
 static void
@@ -99,7 +101,7 @@ cli_manual(FILE *out)
     for (const struct cli_command *const *command = cli_commands; *command; command++) put_command(out, *command);
     fputs(".SH OPTIONS OF EVERY COMMAND\n", out);
     put_option(out, cli_common_options);
-    fputs(".TP\n.B heapprof \\-\\-version\nThe same as \n.BR version .\n.SH EXAMPLES\n", out);
+    fputs(".TP\n.BR \"heapprof \\-V\" \", \" \"heapprof \\-\\-version\"\nThe same as \n.BR version .\n.SH EXAMPLES\n", out);
     put_examples(out);
     fputs(".SH EXIT STATUS\n.TP\n0\ndone.\n.TP\n1\na file, or what is in it, is wrong; a line on standard error says what.\n"
           ".TP\n2\nthe command line is wrong; the line says what is accepted.\n.PP\n.B heapprof run\nends as its command does.\n"

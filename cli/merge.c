@@ -5,8 +5,6 @@
 
 #include "pprof/combine.h"
 
-enum {OUTPUT = 1};
-
 static int
 merge(struct cli *cli, struct heapprof_model *const *models, const char *const *names, const int *signs)
 {
@@ -16,7 +14,7 @@ merge(struct cli *cli, struct heapprof_model *const *models, const char *const *
     int status;
 
     if (!sum) return cli_wrong(cli, "%s", error);
-    status = cli_save(cli, sum, cli->values[OUTPUT]);
+    status = cli_save(cli, sum, cli->values[CLI_OUTPUT]);
     rb_heapprof_model_free(sum);
     return status;
 }
@@ -44,7 +42,7 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--output", 'o', "FILE", "FILE", "Write the sum there (default: stdout)"},
+    {CLI_OUTPUT, NULL, "Write the sum there (default: stdout)"},
     {0}
 };
 

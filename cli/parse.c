@@ -4,8 +4,7 @@
  * the letter: --by inuse_space, --by=inuse_space, -n 5, -n5. If an option is given twice, the
  * last value counts.
  *
- * values[] is indexed by the options' places: first the options that every command has, then the
- * command's own.
+ * An old spelling counts only if the word is no option of the command (options.h).
  */
 #include "cli/cli.h"
 
@@ -15,10 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/suggest.h"
 #include "report/text.h"
 
 const struct cli_option cli_common_options[] = {
-    {"--help", 'h', NULL, NULL, "Show this help"},
+    {CLI_HELP, NULL, "Show this help"},
     {0}
 };
 
@@ -58,7 +58,7 @@ cli_usage(const struct cli *cli, const char *format, ...)
 }
 
 bool
-cli_number(const struct cli *cli, int option, long least, long default_number, long *number)
+cli_number(const struct cli *cli, enum cli_option_id option, long least, long default_number, long *number)
 {
     const char *text = cli->values[option];
     char *end;
@@ -69,27 +69,89 @@ cli_number(const struct cli *cli, int option, long least, long default_number, l
     *number = strtol(text, &end, 10);
     if (end != text && !*end && errno == 0 && *number >= least) return true;
     cli_usage(cli, "%s=%s: give a whole number of %ld or more",
-              cli->command->options[option - 1].name, text, least);
+              cli_option_words[option].name, text, least);
     return false;
 }
 
 /* ---- options ---- */
 
-static const struct cli_option *
-option_at(const struct cli_command *command, int place)
+const struct cli_option *
+cli_option_at(const struct cli_command *command, size_t place)
 {
-    if (place == 0) return &cli_common_options[0];
-    return command->options && command->options[place - 1].name ? &command->options[place - 1] : NULL;
+    size_t own = 0;
+
+    while (command->options && command->options[own].id) own++;
+    if (place < own) return &command->options[place];
+    return cli_common_options[place - own].id ? &cli_common_options[place - own] : NULL;
 }
 
-/* If word begins with that option's name, returns what follows the name. Otherwise returns NULL. */
-static const char *
-behind(const char *word, const struct cli_option *option)
+static const struct cli_option *
+find_option(const struct cli_command *command, enum cli_option_id id)
 {
-    size_t length = strlen(option->name);
+    const struct cli_option *option;
+    size_t place = 0;
 
-    if (!strncmp(word, option->name, length) && (word[length] == '=' || !word[length])) return word + length;
-    return option->letter && word[0] == '-' && word[1] == option->letter ? word + 2 : NULL;
+    while ((option = cli_option_at(command, place)) && option->id != id) place++;
+    return option;
+}
+
+/* Splits "--by=x" and "-bx": *rest is what follows the name. Returns the name's length. */
+static size_t
+split(const char *word, const char **rest)
+{
+    size_t length = word[1] == '-' ? strcspn(word, "=") : 2;
+
+    *rest = word + length;
+    return length;
+}
+
+/* Returns the option that had this spelling in an earlier version, after telling the user its
+ * name. Returns NULL if none had. */
+static const struct cli_option *
+find_old(const struct cli_command *command, const char *word, size_t length)
+{
+    for (const struct cli_old_spelling *old = cli_old_spellings; old->command; old++) {
+        if (strcmp(old->command, command->name) || strlen(old->spelling) != length ||
+            strncmp(old->spelling, word, length)) continue;
+        fprintf(stderr, "heapprof %s: %s is an old spelling, and will go away: type %s\n", command->name,
+                old->spelling, cli_option_words[old->option].name);
+        return find_option(command, old->option);
+    }
+    return NULL;
+}
+
+/* Writes which commands have the option, "top, diff". Returns how many have it. */
+static size_t
+put_owners(FILE *out, enum cli_option_id id)
+{
+    size_t count = 0;
+
+    for (const struct cli_command *const *each = cli_commands; id && *each; each++) {
+        if (find_option(*each, id)) fprintf(out, count++ ? ", %s" : "%s", (*each)->name);
+    }
+    return count;
+}
+
+/* Says that the command has no such option, and which one was meant, or whose it is. */
+static void
+refuse_option(const struct cli *cli, const char *word, size_t length, enum cli_option_id id)
+{
+    const struct cli_option *option;
+    char name[64], *owners = NULL;
+    size_t size, count = 0;
+
+    snprintf(name, sizeof(name), "%.*s", (int)length, word);
+    struct cli_suggestion suggestion = {.word = name};
+    for (size_t place = 0; word[1] == '-' && (option = cli_option_at(cli->command, place)) != NULL; place++) {
+        cli_suggest(&suggestion, cli_option_words[option->id].name);
+    }
+    FILE *out = open_memstream(&owners, &size);
+    if (out) count = put_owners(out, id);
+    if (out) fclose(out);
+    if (suggestion.nearest) cli_usage(cli, "%s is not an option of this command; did you mean %s?", name, suggestion.nearest);
+    else if (count) cli_usage(cli, "%s is not an option of this command, but of: %s", name, owners);
+    else cli_usage(cli, "%s is not an option of this command", name);
+    free(owners);
 }
 
 /* "..." among the choices means that other values are accepted, too. "label:KEY" means any text
@@ -99,7 +161,7 @@ choice_p(const struct cli_option *option, const char *value)
 {
     const char *choice = option->choices;
 
-    if (!choice || !strcmp(choice, "FILE") || strstr(choice, " ...")) return true;
+    if (!choice || strstr(choice, " ...")) return true;
     while (*choice) {
         size_t length = strcspn(choice, " "), colon = strcspn(choice, ":");
         bool open = colon < length;
@@ -111,58 +173,100 @@ choice_p(const struct cli_option *option, const char *value)
     return false;
 }
 
+/* Says which values the option has. */
+static void
+refuse_value(const struct cli *cli, const struct cli_option *option, const char *value)
+{
+    const char *name = cli_option_words[option->id].name;
+    struct cli_suggestion suggestion = {.word = value};
+    char *words = strdup(option->choices);
+
+    for (char *word = words ? strtok(words, " ") : NULL; word; word = strtok(NULL, " ")) {
+        if (!strchr(word, ':')) cli_suggest(&suggestion, word);
+    }
+    if (suggestion.nearest) {
+        cli_usage(cli, "%s=%s: did you mean %s? Give one of: %s", name, value, suggestion.nearest, option->choices);
+    }
+    else cli_usage(cli, "%s=%s: give one of: %s", name, value, option->choices);
+    free(words);
+}
+
 /* Takes the option at argv[0]. Returns how many words it took. Returns 0 after telling the user
  * what is wrong. */
 static int
 take_option(struct cli *cli, int argc, char **argv)
 {
-    const struct cli_option *option;
-    const char *rest = NULL;
-    int place = 0;
+    const char *word = argv[0], *rest;
+    size_t length = split(word, &rest);
+    enum cli_option_id id = word[1] == '-' ? cli_option_of_name(word, length) : cli_option_of_letter(word[1]);
+    const struct cli_option *option = find_option(cli->command, id);
 
-    while ((option = option_at(cli->command, place)) && !(rest = behind(argv[0], option))) place++;
-    if (!option) {
-        cli_usage(cli, "%s is not an option of this command", argv[0]);
+    if (!option && !(option = find_old(cli->command, word, length))) {
+        refuse_option(cli, word, length, id);
         return 0;
     }
-    if (!option->value) {
+    const struct cli_option_words *words = &cli_option_words[option->id];
+    if (!words->value) {
         if (*rest) {
-            cli_usage(cli, "%s takes no value", option->name);
+            cli_usage(cli, "%s takes no value", words->name);
             return 0;
         }
-        cli->values[place] = "";
+        cli->values[option->id] = "";
         return 1;
     }
     if (!*rest && argc < 2) {
-        cli_usage(cli, "%s needs a value: %s", option->name, option->value);
+        cli_usage(cli, "%s needs a value: %s", words->name, words->value);
         return 0;
     }
-    cli->values[place] = *rest ? rest + (*rest == '=') : argv[1];
-    if (!choice_p(option, cli->values[place])) {
-        cli_usage(cli, "%s=%s: give one of %s", option->name, cli->values[place], option->choices);
+    cli->values[option->id] = *rest ? rest + (*rest == '=') : argv[1];
+    if (!choice_p(option, cli->values[option->id])) {
+        refuse_value(cli, option, cli->values[option->id]);
         return 0;
     }
     return *rest ? 1 : 2;
 }
 
-static const char *
-what_is_missing(const struct cli_command *command)
+/* ---- operands ---- */
+
+/* Finds in "[EARLIER...] FILE --to=FORMAT" the name of the operand at that place: a word in
+ * capitals that is not in brackets. Returns its length, or 0 if there is none. */
+static int
+name_operand(const char *arguments, size_t place, const char **name)
 {
-    if (command->passes_rest) return "a command is missing";
-    return command->least == 1 ? "a file is missing" : "files are missing";
+    size_t length;
+    int depth = 0;
+
+    for (const char *at = arguments; *at; at += length, at += strspn(at, " ")) {
+        length = strcspn(at, " ");
+        size_t letters = strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ|");
+        if (depth == 0 && letters && place-- == 0) {
+            *name = at;
+            return (int)letters;
+        }
+        for (size_t i = 0; i < length; i++) depth += (at[i] == '[') - (at[i] == ']');
+    }
+    return 0;
 }
 
 static bool
 check_operands(const struct cli *cli)
 {
     const struct cli_command *command = cli->command;
+    const char *name = "";
+    char most[REPORT_COUNT_MAX];
 
     if (cli->operand_count < command->least) {
-        cli_usage(cli, "%s", what_is_missing(command));
+        int length = name_operand(command->arguments, cli->operand_count, &name);
+        if (length) cli_usage(cli, "%.*s is missing", length, name);
+        else cli_usage(cli, "too few arguments");
         return false;
     }
     if (cli->operand_count <= command->most) return true;
-    cli_usage(cli, "%s is one argument too many", cli->operands[command->most]);
+    if (command->most == 0) cli_usage(cli, "%s: this command takes no arguments", cli->operands[0]);
+    else {
+        report_count(most, command->most, "argument", "arguments");
+        cli_usage(cli, "%s: this command takes %s", cli->operands[command->most], most);
+    }
     return false;
 }
 
@@ -191,5 +295,5 @@ cli_parse(struct cli *cli, int argc, char **argv)
     }
     if (options) cli->before_dashes = cli->operand_count;
     cli->operands[cli->operand_count] = NULL; /* as argv ends; run passes them to a command */
-    return cli->values[0] || check_operands(cli);
+    return cli->values[CLI_HELP] || check_operands(cli);
 }

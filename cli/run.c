@@ -16,8 +16,6 @@
 #include "report/overview.h"
 #include "report/text.h"
 
-enum {OUT = 1, INTERVAL, MALLOC, EVERY, SIGNAL, KEEP, QUIET};
-
 #define ROWS 5
 #define PROCESSES_MOST 1000
 
@@ -25,10 +23,10 @@ enum {OUT = 1, INTERVAL, MALLOC, EVERY, SIGNAL, KEEP, QUIET};
 
 /* The options that are keys of RUBY_HEAPPROF. */
 static const struct {
-    int option;
+    enum cli_option_id option;
     const char *key;
 } keys[] = {
-    {OUT, "out"}, {INTERVAL, "interval"}, {MALLOC, "malloc"}, {EVERY, "every"}, {SIGNAL, "signal"}, {KEEP, "keep"},
+    {CLI_OUTPUT, "out"}, {CLI_INTERVAL, "interval"}, {CLI_MALLOC, "malloc"}, {CLI_EVERY, "every"}, {CLI_SIGNAL, "signal"}, {CLI_KEEP, "keep"},
 };
 
 /* Samples as closely as is useful. A user who runs a program by hand wants to see small things,
@@ -60,12 +58,12 @@ settings(const struct cli *cli)
     char *text;
 
     if (!before || !*before || !strcmp(before, "0")) before = "1";
-    closely = has_key(before, "interval") || cli->values[INTERVAL] ? "" : ","CLOSE;
+    closely = has_key(before, "interval") || cli->values[CLI_INTERVAL] ? "" : ","CLOSE;
     size += strlen(before) + strlen(closely);
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         const char *value = cli->values[keys[i].option];
         if (value && strchr(value, ',')) {
-            cli_usage(cli, "--%s=%s: has a comma, which a value cannot have", keys[i].key, value);
+            cli_usage(cli, "%s=%s: has a comma, which a value cannot have", cli_option_words[keys[i].option].name, value);
             return NULL;
         }
         if (value) size += strlen(keys[i].key) + strlen(value) + 2;
@@ -244,7 +242,7 @@ run(struct cli *cli)
     else {
         cli_child_wait(&child);
         cli_child_restore(&child);
-        if (!cli->values[QUIET]) say_files(cli, heapprof, &began);
+        if (!cli->values[CLI_QUIET]) say_files(cli, heapprof, &began);
         status = cli_child_end_like(&child);
     }
     free(heapprof);
@@ -252,14 +250,14 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--out", 'o', "FILE", "FILE", "Name of the profiles. %p is the PID, %e the program, %t the time, %n a number (default: heapprof-%p.pb.gz)"},
-    {"--interval", 'i', "BYTES", NULL,
+    {CLI_OUTPUT, NULL, "Name of the profiles. %p is the PID, %e the program, %t the time, %n a number (default: heapprof-%p.pb.gz)"},
+    {CLI_INTERVAL, NULL, 
      "Take a sample every BYTES allocated, on average: 4096, 64k. 1 counts everything exactly (default: auto, which starts at 4k and grows with the heap)"},
-    {"--malloc", 0, "WHOSE", "ruby all", "Whose malloc'ed memory is counted. all: that of extensions and libraries, too"},
-    {"--every", 0, "SECONDS", NULL, "Write a profile every SECONDS"},
-    {"--signal", 0, "NAME", NULL, "Write a profile at this signal, such as USR2"},
-    {"--keep", 0, "N", NULL, "How many profiles of --every and --signal are kept: the first, and more of the newer than of the older ones (default: 10)"},
-    {"--quiet", 'q', NULL, NULL, "Say nothing at the end"},
+    {CLI_MALLOC, "ruby all", "Whose malloc'ed memory is counted. all: that of extensions and libraries, too"},
+    {CLI_EVERY, NULL, "Write a profile every SECONDS"},
+    {CLI_SIGNAL, NULL, "Write a profile at this signal, such as USR2"},
+    {CLI_KEEP, NULL, "How many profiles of --every and --signal are kept: the first, and more of the newer than of the older ones (default: 10)"},
+    {CLI_QUIET, NULL, "Say nothing at the end"},
     {0}
 };
 

@@ -8,8 +8,6 @@
 #include "report/overview.h"
 #include "report/pattern.h"
 
-enum {BY = 1, GROUP, SORT, COUNT, FOCUS, IGNORE, FRAMES, APP, JSON};
-
 /* The question, and what has to be freed after it. */
 struct asked {
     struct report_question question;
@@ -20,13 +18,13 @@ struct asked {
 /* Compiles the option's pattern, if it has one. Returns false after telling the user what is
  * wrong. */
 static bool
-compile(const struct cli *cli, int option, regex_t *regex, const regex_t **where)
+compile(const struct cli *cli, enum cli_option_id option, regex_t *regex, const regex_t **where)
 {
     const char *pattern = cli->values[option];
     char error[REPORT_PATTERN_ERROR_MAX];
 
     if (report_pattern_compile(pattern, regex, where, error)) return true;
-    cli_usage(cli, "%s=%s: %s", cli->command->options[option - 1].name, pattern, error);
+    cli_usage(cli, "%s=%s: %s", cli_option_words[option].name, pattern, error);
     return false;
 }
 
@@ -36,20 +34,20 @@ ask(const struct cli *cli, struct asked *asked)
     long count, frames;
 
     /* parse.c has checked the names. */
-    report_question_group(&asked->question, cli->values[GROUP] ? cli->values[GROUP] : "site");
-    report_question_sort(&asked->question, cli->values[SORT]);
-    if (!report_sort_p(&asked->question, cli->values[GROUP] != NULL)) {
+    report_question_group(&asked->question, cli->values[CLI_GROUP] ? cli->values[CLI_GROUP] : "site");
+    report_question_sort(&asked->question, cli->values[CLI_SORT]);
+    if (!report_sort_p(&asked->question, cli->values[CLI_GROUP] != NULL)) {
         cli_usage(cli, "--sort=cum: " REPORT_SORT_REFUSED);
         return false;
     }
-    asked->question.directory = cli->values[APP];
-    asked->question.focus_text = cli->values[FOCUS];
-    asked->question.ignore_text = cli->values[IGNORE];
-    if (!cli_number(cli, COUNT, 0, 20, &count) || !cli_number(cli, FRAMES, 0, 3, &frames)) return false;
+    asked->question.directory = cli->values[CLI_APP];
+    asked->question.focus_text = cli->values[CLI_FOCUS];
+    asked->question.ignore_text = cli->values[CLI_IGNORE];
+    if (!cli_number(cli, CLI_COUNT, 0, 20, &count) || !cli_number(cli, CLI_FRAMES, 0, 3, &frames)) return false;
     asked->look.limit = (size_t)count;
-    asked->question.frames = cli->values[JSON] ? REPORT_WHOLE_STACKS : (size_t)frames;
-    return compile(cli, FOCUS, &asked->focus, &asked->question.focus) &&
-           compile(cli, IGNORE, &asked->ignore, &asked->question.ignore);
+    asked->question.frames = cli->values[CLI_JSON] ? REPORT_WHOLE_STACKS : (size_t)frames;
+    return compile(cli, CLI_FOCUS, &asked->focus, &asked->question.focus) &&
+           compile(cli, CLI_IGNORE, &asked->ignore, &asked->question.ignore);
 }
 
 /* Shows one table, of the groups that the question names. */
@@ -70,12 +68,12 @@ static int
 show(const struct cli *cli, struct asked *asked, const struct heapprof_model *const *models,
      const uint32_t *types, uint32_t count)
 {
-    bool json = cli->values[JSON], done;
+    bool json = cli->values[CLI_JSON], done;
 
     asked->look.width = cli_width();
     asked->look.colour = cli_colour();
     if (!json) cli_page();
-    if (json || cli->values[GROUP]) done = show_groups(asked, models, types, count, json);
+    if (json || cli->values[CLI_GROUP]) done = show_groups(asked, models, types, count, json);
     else done = report_overview(stdout, &asked->question, models, types, count, &asked->look);
     return done ? cli_finish(cli) : cli_wrong(cli, "no memory");
 }
@@ -88,7 +86,7 @@ find_types(const struct cli *cli, struct heapprof_model *const *models, const ch
     const char *first, *unit, *other;
 
     for (size_t i = 0; i < cli->operand_count; i++) {
-        const char *name = i == 0 ? cli->values[BY] : first;
+        const char *name = i == 0 ? cli->values[CLI_BY] : first;
         if (!cli_type(cli, names[i], models[i], name, &types[i])) return false;
         other = rb_heapprof_model_string(models[i], models[i]->types[types[i]].unit, NULL);
         if (i == 0) {

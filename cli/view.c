@@ -8,8 +8,6 @@
 #define NODES_MOST 100000 /* before small nodes are folded: a browser is quick with this many */
 #define ROWS_MOST  500000
 
-enum {OUTPUT = 1, SOURCES, NO_SOURCES, OPEN, APP};
-
 /* ---- the profile ---- */
 
 /* Returns the page's type that has the name and the unit of the model's type. Returns type_count
@@ -96,7 +94,7 @@ put_page(FILE *out, struct shown *shown, const struct report_page_tables *tables
     struct report_page page = {
         .name = cli_html_name(cli->operands[0]), .old = shown->old ? cli_html_name(cli->operands[1]) : NULL,
         .model = shown->model, .tables = tables,
-        .put_sources = cli->values[NO_SOURCES] ? cli_put_no_sources : cli_put_sources, .data = &shown->sources,
+        .put_sources = cli->values[CLI_NO_SOURCES] ? cli_put_no_sources : cli_put_sources, .data = &shown->sources,
     };
 
     report_page_write(out, &page);
@@ -107,9 +105,9 @@ put(FILE *out, void *data)
 {
     struct shown *shown = data;
     struct report_page_tables tables;
-    bool done = fill_tables(&tables, shown->cli->values[APP], shown->model, shown->old);
+    bool done = fill_tables(&tables, shown->cli->values[CLI_APP], shown->model, shown->old);
 
-    done = done && (shown->cli->values[NO_SOURCES] || add_places(&shown->sources, &tables));
+    done = done && (shown->cli->values[CLI_NO_SOURCES] || add_places(&shown->sources, &tables));
     if (done) put_page(out, shown, &tables);
     report_page_tables_free(&tables);
     return done;
@@ -127,10 +125,10 @@ view(const struct cli *cli, const struct heapprof_model *model, const struct hea
         return cli_wrong(cli, "%s and %s have no kind of value in common", cli_name(cli->operands[0]),
                          cli_name(cli->operands[1]));
     }
-    if (!cli_source_roots_find(&shown.sources.roots, cli, cli->values[SOURCES], cli->operands[0],
+    if (!cli_source_roots_find(&shown.sources.roots, cli, cli->values[CLI_SOURCES], cli->operands[0],
                                rb_heapprof_model_comment(model, "directory: "))) return CLI_USAGE;
-    status = cli_html_show(cli, put, &shown, cli->values[OUTPUT], cli->values[OPEN]);
-    if (status == CLI_DONE && !cli->values[NO_SOURCES]) cli_sources_say(&shown.sources, "heapprof view");
+    status = cli_html_show(cli, put, &shown, cli->values[CLI_OUTPUT], cli->values[CLI_OPEN]);
+    if (status == CLI_DONE && !cli->values[CLI_NO_SOURCES]) cli_sources_say(&shown.sources, "heapprof view");
     cli_sources_free(&shown.sources);
     return status;
 }
@@ -152,10 +150,10 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     CLI_HTML_OUTPUT_OPTION,
-    {"--sources", 0, "DIR", "FILE", "Read source below that directory (default: where the profile is)"},
-    {"--no-sources", 0, NULL, NULL, "Leave out the lines of source that the profile's frames are at"},
+    {CLI_SOURCES, NULL, "Read source below that directory (default: where the profile is)"},
+    {CLI_NO_SOURCES, NULL, "Leave out the lines of source that the profile's frames are at"},
     CLI_HTML_OPEN_OPTION,
-    {"--app", 0, "DIR", "FILE", "Where the application's code is (default: as the file says)"},
+    {CLI_APP, NULL, "Where the application's code is (default: as the file says)"},
     {0}
 };
 

@@ -98,6 +98,15 @@ report_amount(char text[REPORT_AMOUNT_MAX], double value, const char *unit)
 }
 
 void
+report_count(char text[REPORT_COUNT_MAX], uint64_t count, const char *one, const char *many)
+{
+    char amount[REPORT_AMOUNT_MAX];
+
+    report_amount(amount, (double)count, "count");
+    snprintf(text, REPORT_COUNT_MAX, "%s %s", amount, count == 1 ? one : many);
+}
+
+void
 report_share(char text[REPORT_AMOUNT_MAX], double part, double whole)
 {
     snprintf(text, REPORT_AMOUNT_MAX, "%.1f%%", whole != 0 ? 100 * part / whole : 0.0);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #define REPORT_AMOUNT_MAX 40 /* bytes, with the NUL */
@@ -11,6 +12,11 @@
 /* Writes "41.4 MB" (of 2^20 bytes, as go tool pprof does), "1.25 s" or "12,345". unit is the sample type's: "bytes",
  * "nanoseconds", "count". An unknown unit stands behind the number. */
 void report_amount(char text[REPORT_AMOUNT_MAX], double value, const char *unit);
+
+#define REPORT_COUNT_MAX 80 /* bytes, with the NUL */
+
+/* Writes "1 file", "12,345 files". */
+void report_count(char text[REPORT_COUNT_MAX], uint64_t count, const char *one, const char *many);
 
 /* Writes a share in percent, "30.2%". */
 void report_share(char text[REPORT_AMOUNT_MAX], double part, double whole);

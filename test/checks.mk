@@ -117,7 +117,7 @@ EXTENSIONS =
 check-memcheck-extensions: heapprof tested
 	+$(call in-ruby,test/memcheck/extensions $(CURDIR)/$(CLI_PROGRAM) $(EXTENSIONS))
 
-# The same of MRI itself (heapprof memcheck --core), by its core tests: some ten minutes. CORE=NAME
+# The same of MRI itself (heapprof memcheck --ruby), by its core tests: some ten minutes. CORE=NAME
 CORE =
 
 check-memcheck-core: heapprof tested

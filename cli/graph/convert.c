@@ -6,8 +6,6 @@
 #include "graph/export.h"
 #include "graph/identity.h"
 
-enum {TO = CLI_GRAPH_JSON};
-
 static const struct format {
     const char *name;
     graph_export_i *export; /* NULL: pprof's, which is a profile */
@@ -28,7 +26,7 @@ format_of(const struct cli *cli)
 {
     const struct format *format = formats;
 
-    while (strcmp(cli->values[TO], format->name)) format++; /* it is one of them, as the option says */
+    while (strcmp(cli->values[CLI_TO], format->name)) format++; /* it is one of them, as the option says */
     return format;
 }
 
@@ -43,9 +41,13 @@ convert(const struct cli *cli, struct numbered *numbered, const struct graph_mom
     struct heapprof_model *model;
     int status;
 
-    if (format->export) return format->export(stdout, &source) ? cli_finish(cli) : cli_wrong(cli, "no memory");
+    if (format->export) {
+        FILE *out = cli_output_open(cli);
+        if (!out) return CLI_WRONG;
+        return format->export(out, &source) ? cli_output_end(cli, out) : cli_wrong(cli, "no memory");
+    }
     model = graph_model(&source);
-    status = model ? cli_save(cli, model, NULL) : cli_wrong(cli, "no memory");
+    status = model ? cli_save(cli, model, cli->values[CLI_OUTPUT]) : cli_wrong(cli, "no memory");
     rb_heapprof_model_free(model);
     return status;
 }
@@ -123,9 +125,9 @@ run(struct cli *cli)
     struct graph_moment *moments;
     int status;
 
-    if (!cli->values[TO]) return cli_usage(cli, "--to is missing");
+    if (!cli->values[CLI_TO]) return cli_usage(cli, "--to is missing");
     if (cli->operand_count > 1 && !format_of(cli)->ids) {
-        return cli_usage(cli, "--to=%s has no ids: name one dump only", cli->values[TO]);
+        return cli_usage(cli, "--to=%s has no ids: name one dump only", cli->values[CLI_TO]);
     }
     moments = calloc(cli->operand_count, sizeof(*moments));
     status = moments ? read_and_convert(cli, moments) : cli_wrong(cli, "no memory");
@@ -134,20 +136,21 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--to", 't', "FORMAT", "pprof heapsnapshot heaptimeline jsonl dot", "Which format"},
+    {CLI_TO, "pprof heapsnapshot heaptimeline jsonl dot", "Which format"},
+    {CLI_OUTPUT, NULL, "Write it to that file (default: stdout)"},
     CLI_GRAPH_MEMORY_OPTION,
     CLI_GRAPH_EXACT_OPTION,
     {0}
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph convert app.graph --to heapsnapshot > app.heapsnapshot",
+    {"heapprof graph convert app.graph --to heapsnapshot -o app.heapsnapshot",
      "for the Memory panel of Chromium's DevTools, and for memlab"},
-    {"heapprof graph convert 1.graph 2.graph --to heapsnapshot > 2.heapsnapshot",
+    {"heapprof graph convert 1.graph 2.graph --to heapsnapshot -o 2.heapsnapshot",
      "the second dump; ids are the same as in a file made of the first"},
-    {"heapprof graph convert 1.graph 2.graph 3.graph --to heaptimeline > app.heaptimeline",
+    {"heapprof graph convert 1.graph 2.graph 3.graph --to heaptimeline -o app.heaptimeline",
      "the third dump, on DevTools' timeline: what was new in each"},
-    {"heapprof graph convert app.graph --to pprof > kept.pb.gz",
+    {"heapprof graph convert app.graph --to pprof -o kept.pb.gz",
      "a profile of what keeps what alive: heapprof view kept.pb.gz"},
     {"heapprof graph convert app.graph --to dot | dot -Tsvg > app.svg",
      "a picture of the dominator tree, by graphviz"},
@@ -155,10 +158,10 @@ static const struct cli_example examples[] = {
 };
 
 const struct cli_command cli_graph_convert_command = {
-    .name = "graph convert", .arguments = "[EARLIER...] FILE --to=FORMAT",
+    .name = "graph convert", .arguments = "[EARLIER...] FILE --to=FORMAT [-o FILE]",
     .summary = "Write a dump in another format",
     .description =
-        "Writes the live objects to stdout in the format of another program: heapsnapshot\n"
+        "Writes the live objects in the format of another program: heapsnapshot\n"
         "(of V8), heaptimeline (the same, with allocation stacks, and with the time at\n"
         "which objects came), jsonl (the lines of ObjectSpace.dump_all), dot (what the tree\n"
         "command shows, for graphviz), pprof (the tree as call stacks: the sum of a frame\n"
@@ -171,7 +174,7 @@ const struct cli_command cli_graph_convert_command = {
         "allocation stacks are those of objects that a running profile has sampled\n"
         "(RUBY_HEAPPROF).",
     .readers =
-        "the file goes to stdout. If a shell makes a file of it (>), the shell's umask\n"
-        "decides.",
+        "with --output only the owner of the file (mode 0600). If the shell makes a file of\n"
+        "stdout (>), its umask decides.",
     .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .run = run,
 };

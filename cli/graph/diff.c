@@ -9,8 +9,6 @@
 #include "cli/graph/diff.h"
 #include "report/text.h"
 
-enum {GROUP = CLI_GRAPH_KEEPER_OWN_OPTIONS, COUNT};
-
 /* Less is not worth a row: it is left in the rest. */
 #define LEAST_BYTES 1024
 #define LEAST_SHARE 1000         /* of what is alive in the last dump: 1/1000 */
@@ -351,8 +349,8 @@ show(const struct cli *cli, const struct cli_graph_diff *diff, long limit)
     struct report_json json = {.out = stdout};
     bool room;
 
-    if (cli->values[GROUP]) return cli_graph_histograms(diff, cli->values[CLI_GRAPH_JSON], limit);
-    if (!cli->values[CLI_GRAPH_JSON]) return cli_graph_diff_text(diff, limit);
+    if (cli->values[CLI_GROUP]) return cli_graph_histograms(diff, cli->values[CLI_JSON], limit);
+    if (!cli->values[CLI_JSON]) return cli_graph_diff_text(diff, limit);
     report_json_begin(&json, '{');
     room = cli_graph_diff_json(&json, diff);
     report_json_end(&json, '}');
@@ -367,7 +365,7 @@ run(struct cli *cli)
     long limit;
     int status;
 
-    if (!cli_number(cli, COUNT, 0, 20, &limit)) return CLI_USAGE;
+    if (!cli_number(cli, CLI_COUNT, 0, 20, &limit)) return CLI_USAGE;
     status = cli_graph_diff_read(&diff, cli, cli_graph_exactly(cli));
     if (status == CLI_DONE) status = show(cli, &diff, limit) ? cli_finish(cli) : cli_wrong(cli, "no memory");
     cli_graph_diff_free(&diff);
@@ -376,8 +374,8 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     CLI_GRAPH_KEEPER_OPTIONS,
-    {"--group", 'g', "GROUP", "class", "All classes side by side, instead of what holds the growth"},
-    {"--count", 'n', "N", NULL, "How many rows; 0: all (default: 20)"},
+    {CLI_GROUP, "class", "All classes side by side, instead of what holds the growth"},
+    {CLI_COUNT, NULL, "How many rows; 0: all (default: 20)"},
     {0}
 };
 

@@ -1,20 +1,41 @@
 /* dump.c - `heapprof graph dump`: asks a running process for a dump of its object graph. */
 #include "cli/cli.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "attach/graph_request.h"
 #include "cli/live/attach.h"
+#include "dump/format.h"
 #include "os/clock.h"
 #include "os/signals.h"
 #include "report/text.h"
 
-enum {TIMEOUT = 1, CORE};
-
 #define LOOK_EVERY_MS 5
 #define LOOK_FOR_COPY_NS INT64_C(250000000)
+
+/* Copies the dump, which the process has written in its own file system. The process may be
+ * another user's: only a dump is copied, and no link is followed. */
+static int
+copy(const struct cli *cli, const struct attach_graph_request *request)
+{
+    char path[ATTACH_GRAPH_ANSWER_MAX + 32], head[HEAPPROF_DUMP_MAGIC_BYTES];
+    int fd, status;
+
+    snprintf(path, sizeof(path), "/proc/%d/root%s", (int)request->vm->target->pid, request->answer);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) status = cli_wrong(cli, "%s: %s; the process wrote it, and it was not copied", request->answer, strerror(errno));
+    else if (pread(fd, head, sizeof(head), 0) != sizeof(head) || memcmp(head, HEAPPROF_DUMP_MAGIC, sizeof(head))) {
+        status = cli_wrong(cli, "%s: is not an object graph, and was not copied", request->answer);
+    }
+    else status = cli_output_copy(cli, fd);
+    if (fd >= 0) close(fd);
+    return status;
+}
 
 /* Waits until the file is complete or has failed. The timeout covers only the time until the
  * process begins. */
@@ -43,7 +64,8 @@ say(struct cli *cli, const struct attach_graph_request *request)
 
     switch (request->state) {
       case ATTACH_GRAPH_WRITTEN:
-        report_print(stdout, "%s\n", request->answer);
+        if (cli->values[CLI_OUTPUT] && copy(cli, request) != CLI_DONE) return CLI_WRONG;
+        report_print(stdout, "%s\n", cli->values[CLI_OUTPUT] ? cli->values[CLI_OUTPUT] : request->answer);
         report_amount(amount, (double)request->file_bytes, "bytes");
         report_print(stderr, "heapprof graph dump: %s, %s waited for %.1f ms\n", amount, process,
                      (double)request->pause_ns / 1e6);
@@ -91,12 +113,12 @@ run(struct cli *cli)
 {
     long seconds;
 
-    if (cli->values[CORE]) {
+    if (cli->values[CLI_CORE]) {
         return cli_wrong(cli, "%s: a core has no object graph: only functions of the running process know what objects"
-                         " refer to. Use `heapprof snapshot --core` or `heapprof stacks --core`", cli_name(cli->values[CORE]));
+                         " refer to. Use `heapprof snapshot --core` or `heapprof stacks --core`", cli_name(cli->values[CLI_CORE]));
     }
     if (cli->operand_count == 0) return cli_usage(cli, "a PID is missing");
-    if (!cli_number(cli, TIMEOUT, 1, 30, &seconds)) return CLI_USAGE;
+    if (!cli_number(cli, CLI_TIMEOUT, 1, 30, &seconds)) return CLI_USAGE;
     struct attach_target *target = cli_attach_open(cli, cli->operands[0], CLI_ATTACH_AND_SIGNAL);
     if (!target) return CLI_WRONG;
     int status = ask(cli, target, seconds * INT64_C(1000000000));
@@ -105,8 +127,9 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--timeout", 't', "SECONDS", NULL, "How long to wait until the process begins (default: 30)"},
-    {"--core", 'c', "FILE", "FILE", "A core has no dump to give: says which commands read it"},
+    {CLI_TIMEOUT, NULL, "How long to wait until the process begins (default: 30)"},
+    {CLI_OUTPUT, NULL, "Copy the file there, too (default: only where the process writes it)"},
+    {CLI_CORE, NULL, "A core has no dump to give: says which commands read it"},
     {0}
 };
 
@@ -125,9 +148,11 @@ const struct cli_command cli_graph_dump_command = {
         "has written the file, and prints its name. Meanwhile the process continues. How\n"
         "long it had to wait for its copy is printed to stderr.\n"
         "\n"
-        "The process chooses the place of the file, in its own file system. The file has no\n"
-        "values of the program. `heapprof stacks --help` lists the rights that are needed.",
+        "The process chooses the place of the file, in its own file system. With --output the\n"
+        "file is copied, and the name of the copy is printed. The file has no values of the\n"
+        "program. `heapprof stacks --help` lists the rights that are needed.",
     .readers =
-        "the owner of the file alone (mode 0600), who is the user of the process.",
+        "the owner of the file alone (mode 0600), who is the user of the process; of a copy\n"
+        "(--output), the user who runs heapprof.",
     .options = options, .examples = examples, .least = 0, .most = 1, .run = run,
 };

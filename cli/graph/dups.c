@@ -5,8 +5,6 @@
 #include "cli/graph/repeats.h"
 #include "report/text.h"
 
-enum {COUNT = CLI_GRAPH_OWN_OPTIONS, GROUP};
-
 #define TEXT_COLUMNS 40
 
 static bool
@@ -95,7 +93,7 @@ show(const struct cli *cli, struct graph_duplicates *duplicates, long rows)
     bool room = true;
 
     graph_duplicates_sort(duplicates);
-    if (cli->values[CLI_GRAPH_JSON]) put_json(duplicates, limit);
+    if (cli->values[CLI_JSON]) put_json(duplicates, limit);
     else room = put_text(duplicates, limit);
     return room ? cli_finish(cli) : cli_wrong(cli, "no memory");
 }
@@ -103,7 +101,7 @@ show(const struct cli *cli, struct graph_duplicates *duplicates, long rows)
 static int
 run(struct cli *cli)
 {
-    const char *group = cli->values[GROUP];
+    const char *group = cli->values[CLI_GROUP];
     struct graph_duplicates duplicates;
     char error[HEAPPROF_DUMP_ERROR_MAX];
     struct cli_input input;
@@ -112,7 +110,7 @@ run(struct cli *cli)
     long rows;
     int status = CLI_WRONG;
 
-    if (!cli_number(cli, COUNT, 0, 20, &rows) || !cli_graph_limit(cli, &limit_bytes)) return CLI_USAGE;
+    if (!cli_number(cli, CLI_COUNT, 0, 20, &rows) || !cli_graph_limit(cli, &limit_bytes)) return CLI_USAGE;
     if (group && !strcmp(group, "holder")) return cli_graph_repeats(cli, GRAPH_REPEATS_BY_HOLDER, rows);
     if (group && !strcmp(group, "line")) return cli_graph_repeats(cli, GRAPH_REPEATS_BY_LINE, rows);
     if (!cli_open(cli, &input, cli->operands[0])) return CLI_WRONG;
@@ -126,8 +124,8 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     CLI_GRAPH_OPTIONS,
-    {"--count", 'n', "N", NULL, "How many rows; 0: all (default: 20)"},
-    {"--group", 'g', "GROUP", "content holder line", "What a row stands for (default: content)"},
+    {CLI_COUNT, NULL, "How many rows; 0: all (default: 20)"},
+    {CLI_GROUP, "content holder line", "What a row stands for (default: content)"},
     {0}
 };
 

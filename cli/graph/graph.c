@@ -17,7 +17,7 @@ bool
 cli_graph_limit(const struct cli *cli, size_t *bytes)
 {
     static const char units[] = "KMGT";
-    const char *text = cli->values[CLI_GRAPH_MEMORY], *unit;
+    const char *text = cli->values[CLI_MEMORY], *unit;
     unsigned long long number;
     char *end;
     unsigned shift;

@@ -8,22 +8,17 @@
 #include "graph/words.h"
 #include "report/json.h"
 
-/* The first entries of a command's table of options, and their indices. A command without JSON
- * has another option first. */
-#define CLI_GRAPH_OPTIONS {"--json", 0, NULL, NULL, "The same as JSON"}, CLI_GRAPH_MEMORY_OPTION
+/* Options of a command that reads a dump. */
+#define CLI_GRAPH_OPTIONS {CLI_JSON, NULL, "The same as JSON"}, CLI_GRAPH_MEMORY_OPTION
 #define CLI_GRAPH_MEMORY_OPTION \
-    {"--memory", 0, "SIZE", NULL, \
+    {CLI_MEMORY, NULL, \
      "Most memory for the graph, such as 512M or 4G; the rest goes to a file (default: no limit)"}
-
-enum {CLI_GRAPH_JSON = 1, CLI_GRAPH_MEMORY, CLI_GRAPH_OWN_OPTIONS};
 
 /* The same for a command that says what keeps what. */
 #define CLI_GRAPH_KEEPER_OPTIONS CLI_GRAPH_OPTIONS, CLI_GRAPH_EXACT_OPTION
 #define CLI_GRAPH_EXACT_OPTION \
-    {"--exact", 0, NULL, NULL, \
+    {CLI_EXACT, NULL, \
      "Let caches and words of a stack keep what they refer to, as in the running process"}
-
-enum {CLI_GRAPH_EXACT = CLI_GRAPH_OWN_OPTIONS, CLI_GRAPH_KEEPER_OWN_OPTIONS};
 
 /* The contents of a dump, as far as a command needs them. */
 struct cli_graph {
@@ -44,19 +39,19 @@ enum {
 
 /* An option of a command that shows paths, and CLI_GRAPH_KEYS if it is given. */
 #define CLI_GRAPH_KEYS_OPTION \
-    {"--keys", 0, NULL, NULL, "Show the String keys of Hashes in paths, if the dump was made with values"}
+    {CLI_KEYS, NULL, "Show the String keys of Hashes in paths, if the dump was made with values"}
 
 static inline int
-cli_graph_keys(const struct cli *cli, int option)
+cli_graph_keys(const struct cli *cli)
 {
-    return cli->values[option] ? CLI_GRAPH_KEYS : 0;
+    return cli->values[CLI_KEYS] ? CLI_GRAPH_KEYS : 0;
 }
 
 /* CLI_GRAPH_EXACTLY if the option --exact is given, otherwise 0. */
 static inline int
 cli_graph_exactly(const struct cli *cli)
 {
-    return cli->values[CLI_GRAPH_EXACT] ? CLI_GRAPH_EXACTLY : 0;
+    return cli->values[CLI_EXACT] ? CLI_GRAPH_EXACTLY : 0;
 }
 
 /* Reads the dump, and finds its dominators and the given trees. Returns a status; unless it is

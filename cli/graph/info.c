@@ -93,7 +93,7 @@ run(struct cli *cli)
 
     if (status == CLI_DONE) {
         count(&graph, figures);
-        if (cli->values[CLI_GRAPH_JSON]) put_json(cli, &graph, figures);
+        if (cli->values[CLI_JSON]) put_json(cli, &graph, figures);
         else {
             cli_graph_warn(cli, cli->operands[0], &graph);
             put_text(cli, &graph, figures);

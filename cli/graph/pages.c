@@ -6,8 +6,6 @@
 #include "graph/pages.h"
 #include "report/text.h"
 
-enum {COUNT = CLI_GRAPH_OWN_OPTIONS};
-
 static const char *
 class_name(const struct graph_pages *pages, const struct graph_pin *pin)
 {
@@ -100,14 +98,14 @@ run(struct cli *cli)
     bool complete, read;
     long rows;
 
-    if (!cli_number(cli, COUNT, 0, 10, &rows) || !cli_graph_limit(cli, &limit_bytes)) return CLI_USAGE;
+    if (!cli_number(cli, CLI_COUNT, 0, 10, &rows) || !cli_graph_limit(cli, &limit_bytes)) return CLI_USAGE;
     if (!cli_open(cli, &input, cli->operands[0])) return CLI_WRONG;
     read = graph_pages_read(&pages, cli_more, &input, limit_bytes, &complete, error);
     cli_close(&input);
     if (!read || !complete) cli_wrong(cli, "%s: %s", input.name, error);
     if (read) {
         uint32_t limit = rows && (unsigned long)rows < pages.pin_count ? (uint32_t)rows : pages.pin_count;
-        (cli->values[CLI_GRAPH_JSON] ? put_json : put_text)(&pages, limit);
+        (cli->values[CLI_JSON] ? put_json : put_text)(&pages, limit);
     }
     graph_pages_free(&pages);
     return read ? cli_finish(cli) : CLI_WRONG;
@@ -115,7 +113,7 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     CLI_GRAPH_OPTIONS,
-    {"--count", 'n', "N", NULL, "How many classes; 0: all (default: 10)"},
+    {CLI_COUNT, NULL, "How many classes; 0: all (default: 10)"},
     {0}
 };
 

@@ -11,8 +11,6 @@
 #include "graph/query.h"
 #include "report/text.h"
 
-enum {SORT = CLI_GRAPH_KEEPER_OWN_OPTIONS, FILL, KEYS, COUNT};
-
 #define WHAT_COLUMNS 40
 #define FILL_STEPS 1000 /* of one percent, when objects are sorted by it */
 
@@ -217,7 +215,7 @@ put_fills(const struct selection *selection, const struct class_fill *fills, con
 {
     const struct graph_names *names = &selection->graph.graph.names;
     struct report_json json = {.out = stdout};
-    bool as_json = selection->cli->values[CLI_GRAPH_JSON];
+    bool as_json = selection->cli->values[CLI_JSON];
     char amount[REPORT_AMOUNT_MAX];
 
     if (as_json) report_json_begin(&json, '[');
@@ -302,8 +300,8 @@ select_and_show(struct selection *selection)
     cli_doing("asking each object");
     room = choose(selection);
     cli_doing(NULL);
-    if (room && cli->values[FILL]) room = show_fill(selection);
-    else if (room) room = cli->values[CLI_GRAPH_JSON] ? put_json(selection) : put_text(selection);
+    if (room && cli->values[CLI_FILL]) room = show_fill(selection);
+    else if (room) room = cli->values[CLI_JSON] ? put_json(selection) : put_text(selection);
     RELEASE(selection, values);
     RELEASE(selection, states);
     RELEASE(selection, numbers);
@@ -315,12 +313,12 @@ run(struct cli *cli)
 {
     struct selection selection = {.cli = cli, .sort = GRAPH_RETAINED_FIELD};
     const char *path = cli->operands[0], *expression = cli->operand_count > 1 ? cli->operands[1] : "";
-    int trees = CLI_GRAPH_SHORTEST | CLI_GRAPH_LENGTHS | cli_graph_exactly(cli) | cli_graph_keys(cli, KEYS);
+    int trees = CLI_GRAPH_SHORTEST | CLI_GRAPH_LENGTHS | cli_graph_exactly(cli) | cli_graph_keys(cli);
     int status = CLI_USAGE;
     char error[GRAPH_QUERY_ERROR_MAX];
 
-    if (cli->values[SORT]) selection.sort = graph_field_find(cli->values[SORT], strlen(cli->values[SORT]));
-    if (!cli_number(cli, COUNT, 0, 20, &selection.limit)) return CLI_USAGE;
+    if (cli->values[CLI_SORT]) selection.sort = graph_field_find(cli->values[CLI_SORT], strlen(cli->values[CLI_SORT]));
+    if (!cli_number(cli, CLI_COUNT, 0, 20, &selection.limit)) return CLI_USAGE;
     if (graph_query_parse(&selection.query, expression, error)) {
         status = cli_graph_read(cli, path, &selection.graph, trees);
         if (status == CLI_DONE) {
@@ -336,11 +334,11 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     CLI_GRAPH_KEEPER_OPTIONS,
-    {"--sort", 's', "FIELD", "retained bytes length size capacity fill unused refs age line",
+    {CLI_SORT, "retained bytes length size capacity fill unused refs age line", 
      "What the largest have most of (default: retained)"},
-    {"--fill", 0, NULL, NULL, "Show how full the collections are, by class"},
+    {CLI_FILL, NULL, "Show how full the collections are, by class"},
     CLI_GRAPH_KEYS_OPTION,
-    {"--count", 'n', "N", NULL, "How many rows; 0: all (default: 20)"},
+    {CLI_COUNT, NULL, "How many rows; 0: all (default: 20)"},
     {0}
 };
 

@@ -108,7 +108,7 @@ show(const struct cli *cli, struct cli_graph *graph, size_t limit_bytes, enum gr
     room = graph_repeats_make(&repeats, &graph->graph, &graph->shortest, limit_bytes, by);
     cli_doing(NULL);
     view.limit = rows && (unsigned long)rows < repeats.count ? (uint32_t)rows : repeats.count;
-    if (room) room = (cli->values[CLI_GRAPH_JSON] ? put_json : put_text)(&view);
+    if (room) room = (cli->values[CLI_JSON] ? put_json : put_text)(&view);
     graph_repeats_free(&repeats);
     return room;
 }

@@ -9,8 +9,6 @@
 #define CLASSES_MOST 8
 #define SUSPECTS_MOST 1000
 
-enum {LEAST = CLI_GRAPH_KEEPER_OWN_OPTIONS, COUNT, KEYS};
-
 struct page {
     const struct cli_graph *graph;
     struct cli_graph_suspects suspects;
@@ -142,7 +140,7 @@ show(const struct cli *cli, struct cli_graph *graph, long least, long most)
     cli_doing("looking for suspects");
     room = cli_graph_suspects_find(&page.suspects, graph, (size_t)most, least);
     cli_doing(NULL);
-    if (room && cli->values[CLI_GRAPH_JSON]) room = put_json(&page);
+    if (room && cli->values[CLI_JSON]) room = put_json(&page);
     else if (room) room = show_text(cli, graph, &page);
     cli_graph_suspects_free(&page.suspects);
     return room;
@@ -155,12 +153,12 @@ run(struct cli *cli)
     long least, most;
     int status;
 
-    if (!cli_number(cli, LEAST, 0, -1, &least) ||
-        !cli_number(cli, COUNT, 1, CLI_GRAPH_SUSPECTS_MOST, &most)) return CLI_USAGE;
-    if (most > SUSPECTS_MOST) return cli_usage(cli, "--count=%s: at most %d", cli->values[COUNT], SUSPECTS_MOST);
+    if (!cli_number(cli, CLI_LEAST, 0, -1, &least) ||
+        !cli_number(cli, CLI_COUNT, 1, CLI_GRAPH_SUSPECTS_MOST, &most)) return CLI_USAGE;
+    if (most > SUSPECTS_MOST) return cli_usage(cli, "--count=%s: at most %d", cli->values[CLI_COUNT], SUSPECTS_MOST);
     status = cli_graph_read(cli, cli->operands[0], &graph,
                             CLI_GRAPH_SHORTEST | CLI_GRAPH_DOMINATOR_TREE | cli_graph_exactly(cli) |
-                                cli_graph_keys(cli, KEYS));
+                                cli_graph_keys(cli));
     if (status == CLI_DONE) {
         cli_graph_warn(cli, cli->operands[0], &graph);
         status = show(cli, &graph, least, most) ? cli_finish(cli) : cli_wrong(cli, "no memory");
@@ -171,8 +169,8 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     CLI_GRAPH_KEEPER_OPTIONS,
-    {"--least", 'l', "PERCENT", NULL, "What part of the live memory a suspect keeps at least (default: 5, and 1 MB)"},
-    {"--count", 'n', "N", NULL, "How many suspects (default: 5)"},
+    {CLI_LEAST, NULL, "What part of the live memory a suspect keeps at least (default: 5, and 1 MB)"},
+    {CLI_COUNT, NULL, "How many suspects (default: 5)"},
     CLI_GRAPH_KEYS_OPTION,
     {0}
 };

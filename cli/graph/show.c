@@ -9,8 +9,6 @@
 #include "cli/graph/graph.h"
 #include "report/text.h"
 
-enum {COUNT = CLI_GRAPH_KEEPER_OWN_OPTIONS};
-
 struct view {
     const struct cli *cli;
     struct cli_graph *graph;
@@ -325,11 +323,11 @@ run(struct cli *cli)
 {
     struct cli_graph graph;
     struct view view = {.cli = cli, .graph = &graph, .json = {.out = stdout},
-                        .as_json = cli->values[CLI_GRAPH_JSON]};
+                        .as_json = cli->values[CLI_JSON]};
     long limit;
     int status;
 
-    if (!cli_number(cli, COUNT, 0, 20, &limit)) return CLI_USAGE;
+    if (!cli_number(cli, CLI_COUNT, 0, 20, &limit)) return CLI_USAGE;
     if (!strcmp(cli->operands[0], "-")) return cli_usage(cli, "this command reads the file twice: give the name of a file, not -");
     view.limit = limit ? (uint64_t)limit : UINT64_MAX;
     status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_SHORTEST | cli_graph_exactly(cli));
@@ -346,7 +344,7 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     CLI_GRAPH_KEEPER_OPTIONS,
-    {"--count", 'n', "N", NULL, "How many references in each direction; 0: all (default: 20)"},
+    {CLI_COUNT, NULL, "How many references in each direction; 0: all (default: 20)"},
     {0}
 };
 

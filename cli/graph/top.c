@@ -4,15 +4,13 @@
 
 #include "cli/graph/graph.h"
 
-enum {GROUP = CLI_GRAPH_KEEPER_OWN_OPTIONS, RETAINED, COUNT};
-
 static const char *const ages[] = {"no GC survived", "1 GC survived", "2 GCs survived",
                                    "old (3 GCs or more)"};
 
 static enum graph_grouping
 grouping(const struct cli *cli)
 {
-    const char *group = cli->values[GROUP] ? cli->values[GROUP] : "class";
+    const char *group = cli->values[CLI_GROUP] ? cli->values[CLI_GROUP] : "class";
 
     if (!strcmp(group, "stack")) return GRAPH_BY_STACK;
     if (!strcmp(group, "file")) return GRAPH_BY_FILE;
@@ -102,9 +100,9 @@ show(const struct cli *cli, struct cli_graph *graph, long limit)
     room = graph_groups_make(&groups, &graph->graph, &graph->dominators, rows.by);
     cli_doing(NULL);
     if (room) {
-        graph_groups_sort(&groups, cli->values[RETAINED]);
+        graph_groups_sort(&groups, cli->values[CLI_RETAINED]);
         rows.limit = limit && (unsigned long)limit < groups.count ? (uint32_t)limit : groups.count;
-        room = (cli->values[CLI_GRAPH_JSON] ? put_json : put_text)(&rows);
+        room = (cli->values[CLI_JSON] ? put_json : put_text)(&rows);
     }
     graph_groups_free(&groups);
     return room;
@@ -117,7 +115,7 @@ run(struct cli *cli)
     long limit;
     int status;
 
-    if (!cli_number(cli, COUNT, 0, 20, &limit)) return CLI_USAGE;
+    if (!cli_number(cli, CLI_COUNT, 0, 20, &limit)) return CLI_USAGE;
     status = cli_graph_read(cli, cli->operands[0], &graph, cli_graph_exactly(cli));
     if (status == CLI_DONE) {
         cli_graph_warn(cli, cli->operands[0], &graph);
@@ -129,9 +127,9 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     CLI_GRAPH_KEEPER_OPTIONS,
-    {"--group", 'g', "GROUP", "class stack file age", "What a row stands for (default: class)"},
-    {"--retained", 0, NULL, NULL, "Order by retained bytes"},
-    {"--count", 'n', "N", NULL, "How many rows; 0: all (default: 20)"},
+    {CLI_GROUP, "class stack file age", "What a row stands for (default: class)"},
+    {CLI_RETAINED, NULL, "Order by retained bytes"},
+    {CLI_COUNT, NULL, "How many rows; 0: all (default: 20)"},
     {0}
 };
 

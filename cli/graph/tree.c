@@ -6,8 +6,6 @@
 #include "graph/patterns.h"
 #include "report/text.h"
 
-enum {DEPTH = CLI_GRAPH_KEEPER_OWN_OPTIONS, LEAST};
-
 struct nodes {
     const struct cli_graph *graph;
     const struct graph_patterns *patterns;
@@ -97,13 +95,13 @@ run(struct cli *cli)
     struct cli_graph graph;
     struct graph_patterns patterns;
     struct nodes nodes = {.graph = &graph, .patterns = &patterns, .json = {.out = stdout},
-                          .as_json = cli->values[CLI_GRAPH_JSON]};
+                          .as_json = cli->values[CLI_JSON]};
     long least;
     int status;
 
-    if (!cli_number(cli, DEPTH, 1, 16, &nodes.depth) ||
-        !cli_number(cli, LEAST, 0, 1, &least)) return CLI_USAGE;
-    if (nodes.depth > 1000) return cli_usage(cli, "--depth=%s: at most 1000", cli->values[DEPTH]);
+    if (!cli_number(cli, CLI_DEPTH, 1, 16, &nodes.depth) ||
+        !cli_number(cli, CLI_LEAST, 0, 1, &least)) return CLI_USAGE;
+    if (nodes.depth > 1000) return cli_usage(cli, "--depth=%s: at most 1000", cli->values[CLI_DEPTH]);
     status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_DOMINATOR_TREE | cli_graph_exactly(cli));
     if (status == CLI_DONE) {
         bool room;
@@ -123,8 +121,8 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     CLI_GRAPH_KEEPER_OPTIONS,
-    {"--depth", 'd', "N", NULL, "How many levels (default: 16)"},
-    {"--least", 'l', "PERCENT", NULL, "Leave out what retains less than this part of the live memory (default: 1)"},
+    {CLI_DEPTH, NULL, "How many levels (default: 16)"},
+    {CLI_LEAST, NULL, "Leave out what retains less than this part of the live memory (default: 1)"},
     {0}
 };
 

@@ -7,8 +7,6 @@
 
 #define OBJECTS_MOST 10000
 
-enum {OUTPUT = 1, COUNT = CLI_GRAPH_KEEPER_OWN_OPTIONS, SOURCES, NO_SOURCES, OPEN};
-
 static bool
 put(FILE *out, void *data)
 {
@@ -30,11 +28,11 @@ show(const struct cli *cli, struct cli_graph_page *page)
     int status;
 
     page->name = cli_html_name(path);
-    if (cli->values[NO_SOURCES]) return cli_html_show(cli, put, page, cli->values[OUTPUT], cli->values[OPEN]);
-    if (!cli_source_roots_find(&sources.roots, cli, cli->values[SOURCES], path,
+    if (cli->values[CLI_NO_SOURCES]) return cli_html_show(cli, put, page, cli->values[CLI_OUTPUT], cli->values[CLI_OPEN]);
+    if (!cli_source_roots_find(&sources.roots, cli, cli->values[CLI_SOURCES], path,
                                graph_fact(names, "directory"))) return CLI_USAGE;
     page->sources = &sources;
-    status = cli_html_show(cli, put, page, cli->values[OUTPUT], cli->values[OPEN]);
+    status = cli_html_show(cli, put, page, cli->values[CLI_OUTPUT], cli->values[CLI_OPEN]);
     if (status == CLI_DONE) cli_sources_say(&sources, "heapprof graph view");
     cli_sources_free(&sources);
     return status;
@@ -79,8 +77,8 @@ run(struct cli *cli)
     long count;
 
     if (!cli_html_there(cli)) return CLI_WRONG;
-    if (!cli_number(cli, COUNT, 1, 500, &count)) return CLI_USAGE;
-    if (count > OBJECTS_MOST) return cli_usage(cli, "--count=%s: at most %d", cli->values[COUNT], OBJECTS_MOST);
+    if (!cli_number(cli, CLI_COUNT, 1, 500, &count)) return CLI_USAGE;
+    if (count > OBJECTS_MOST) return cli_usage(cli, "--count=%s: at most %d", cli->values[CLI_COUNT], OBJECTS_MOST);
     page.objects_most = (uint32_t)count;
     return cli->operand_count > 1 ? show_difference(cli, &page) : show_one(cli, &page);
 }
@@ -89,11 +87,11 @@ static const struct cli_option options[] = {
     CLI_HTML_OUTPUT_OPTION,
     CLI_GRAPH_MEMORY_OPTION,
     CLI_GRAPH_EXACT_OPTION,
-    {"--count", 'n', "N", NULL,
+    {CLI_COUNT, NULL,
      "How many of the largest objects, and how many first objects of paths, are in it with their "
      "references (default: 500)"},
-    {"--sources", 0, "DIR", "FILE", "Read source below that directory (default: where the dump is)"},
-    {"--no-sources", 0, NULL, NULL, "Leave out the lines of source where objects were allocated"},
+    {CLI_SOURCES, NULL, "Read source below that directory (default: where the dump is)"},
+    {CLI_NO_SOURCES, NULL, "Leave out the lines of source where objects were allocated"},
     CLI_HTML_OPEN_OPTION,
     {0}
 };

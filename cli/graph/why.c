@@ -15,8 +15,6 @@
 #define WAYS_MOST 5
 #define STEPS_MOST 40 /* of a way that are shown, half of them from its end */
 
-enum {COUNT = CLI_GRAPH_KEEPER_OWN_OPTIONS, KEYS};
-
 struct question {
     const struct cli *cli;
     struct cli_graph *graph;
@@ -372,11 +370,11 @@ run(struct cli *cli)
 {
     struct cli_graph graph;
     struct question question = {.cli = cli, .graph = &graph, .json = {.out = stdout},
-                                .as_json = cli->values[CLI_GRAPH_JSON]};
+                                .as_json = cli->values[CLI_JSON]};
     int status;
 
-    if (!cli_number(cli, COUNT, 0, 10, &question.limit)) return CLI_USAGE;
-    status = cli_graph_read(cli, cli->operands[0], &graph, cli_graph_exactly(cli) | cli_graph_keys(cli, KEYS));
+    if (!cli_number(cli, CLI_COUNT, 0, 10, &question.limit)) return CLI_USAGE;
+    status = cli_graph_read(cli, cli->operands[0], &graph, cli_graph_exactly(cli) | cli_graph_keys(cli));
     if (status == CLI_DONE) {
         cli_graph_warn(cli, cli->operands[0], &graph);
         status = show(&question);
@@ -387,7 +385,7 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     CLI_GRAPH_KEEPER_OPTIONS,
-    {"--count", 'n', "N", NULL, "How many paths for a class; 0: all (default: 10)"},
+    {CLI_COUNT, NULL, "How many paths for a class; 0: all (default: 10)"},
     CLI_GRAPH_KEYS_OPTION,
     {0}
 };

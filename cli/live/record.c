@@ -18,8 +18,6 @@
 #include "os/file.h"
 #include "report/export.h"
 
-enum {RATE = 1, DURATION, MODE, STOP, THREADS, IDLE, GC, CHILDREN, NO_LINES, FORMAT, OUT};
-
 enum { COMMENTS_MOST = 17, RATE_MOST = 100000 };
 
 /* How often new processes are looked for. REFRESH_NS holds while a process is being looked at,
@@ -190,9 +188,9 @@ find_export(const char *name)
 static const char *
 output_of(const struct session *session, char *name, size_t size)
 {
-    const char *out = session->cli->values[OUT];
+    const char *out = session->cli->values[CLI_OUTPUT];
 
-    if (out || find_export(session->cli->values[FORMAT])) return out;
+    if (out || find_export(session->cli->values[CLI_TO])) return out;
     snprintf(name, size, "heapprof-%d-time.pb.gz", (int)session->processes.all[0].pid);
     return name;
 }
@@ -201,7 +199,7 @@ static int
 save(struct session *session, const struct heapprof_model *model)
 {
     struct cli *cli = session->cli;
-    report_export_i *export = find_export(cli->values[FORMAT]);
+    report_export_i *export = find_export(cli->values[CLI_TO]);
     char name[64];
     const char *out = output_of(session, name, sizeof(name));
     int status = export ? cli_export(cli, export, model, out) : cli_save(cli, model, out);
@@ -214,7 +212,7 @@ save(struct session *session, const struct heapprof_model *model)
 static bool
 writable(const struct cli *cli)
 {
-    const char *out = cli->values[OUT];
+    const char *out = cli->values[CLI_OUTPUT];
     int error = out && strcmp(out, "-") ? rb_heapprof_file_check(out) : 0;
 
     if (error) cli_wrong(cli, "%s: %s", out, strerror(error));
@@ -249,7 +247,7 @@ why_not(const struct session *session)
 static bool
 read_duration(const struct cli *cli, int64_t *ns)
 {
-    const char *text = cli->values[DURATION];
+    const char *text = cli->values[CLI_DURATION];
     char *end;
 
     if (!text) return true;
@@ -267,7 +265,7 @@ read_rate(const struct cli *cli, int64_t *period_ns)
 {
     long rate;
 
-    if (!cli_number(cli, RATE, 1, 99, &rate)) return false;
+    if (!cli_number(cli, CLI_RATE, 1, 99, &rate)) return false;
     *period_ns = SECOND_NS / (rate < RATE_MOST ? rate : RATE_MOST);
     if (rate > RATE_MOST) cli_usage(cli, "--rate=%ld: give at most %d", rate, RATE_MOST);
     return rate <= RATE_MOST;
@@ -284,14 +282,14 @@ static bool
 read_options(struct session *session, struct attach_record_options *options)
 {
     struct cli *cli = session->cli;
-    const char *format = cli->values[FORMAT] ? cli->values[FORMAT] : "pprof";
+    const char *format = cli->values[CLI_TO] ? cli->values[CLI_TO] : "pprof";
     bool labels = !strcmp(format, "pprof"), chart = !strcmp(format, "chart");
 
     if (!read_rate(cli, &session->period_ns) || !read_duration(cli, &session->end_ns)) return false;
     *options = (struct attach_record_options){
-        .mode = read_mode(cli->values[MODE]), .threads = cli->values[THREADS] && labels,
-        .thread_frames = cli->values[THREADS] && !labels && !chart, .idle = cli->values[IDLE],
-        .collections = cli->values[GC], .no_lines = cli->values[NO_LINES],
+        .mode = read_mode(cli->values[CLI_MODE]), .threads = cli->values[CLI_THREADS] && labels,
+        .thread_frames = cli->values[CLI_THREADS] && !labels && !chart, .idle = cli->values[CLI_IDLE],
+        .collections = cli->values[CLI_GC], .no_lines = cli->values[CLI_NO_LINES],
         .in_order = chart,
         .period_ns = (uint64_t)session->period_ns,
     };
@@ -373,8 +371,8 @@ run(struct cli *cli)
     if (!read_options(&session, &options)) return CLI_USAGE;
     if (!writable(cli)) return CLI_WRONG;
     attach_record_init(&session.record, &options);
-    attach_processes_init(&session.processes, &session.record.names, cli_attach_mode(cli->values[STOP]),
-                               cli->values[CHILDREN]);
+    attach_processes_init(&session.processes, &session.record.names, cli_attach_mode(cli->values[CLI_STOP]),
+                               cli->values[CLI_CHILDREN]);
     session.processes.with_cpu = options.mode == ATTACH_RECORD_CPU;
     status = pid_p(cli->operands[0]) ? record_pids(&session) : record_command(&session);
     attach_processes_free(&session.processes);
@@ -383,24 +381,24 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--rate", 'r', "N", NULL, "Look N times a second (default: 99)"},
-    {"--duration", 'd', "SECONDS", NULL, "How long to record (default: 10; a command: until it ends)"},
-    {"--mode", 'm', "MODE", "wall cpu gvl", "Which time counts. wall: all that is not idle. cpu: on a processor. gvl: with Ruby's global lock"},
-    {"--stop", 's', "WHOM", "auto always never", "Which threads to stop while they are read (default: auto)"},
-    {"--threads", 't', NULL, NULL, "Count each thread by itself"},
-    {"--idle", 0, NULL, NULL, "Also count threads that sleep, or wait for other threads or for the network"},
-    {"--gc", 0, NULL, NULL, "Show garbage collection as a function"},
-    {"--children", 'c', NULL, NULL, "Record child processes, too"},
-    {"--no-lines", 0, NULL, NULL, "Count by function, not by line"},
-    {"--format", 'f', "FORMAT", "pprof collapsed speedscope chart", "What to write. chart: what ran when (default: pprof)"},
-    {"--output", 'o', "FILE", "FILE", "Where to write it (default: heapprof-PID-time.pb.gz; other formats: stdout)"},
+    {CLI_RATE, NULL, "Look N times a second (default: 99)"},
+    {CLI_DURATION, NULL, "How long to record (default: 10; a command: until it ends)"},
+    {CLI_MODE, "wall cpu gvl", "Which time counts. wall: all that is not idle. cpu: on a processor. gvl: with Ruby's global lock"},
+    {CLI_STOP, "auto always never", "Which threads to stop while they are read (default: auto)"},
+    {CLI_THREADS, NULL, "Count each thread by itself"},
+    {CLI_IDLE, NULL, "Also count threads that sleep, or wait for other threads or for the network"},
+    {CLI_GC, NULL, "Show garbage collection as a function"},
+    {CLI_CHILDREN, NULL, "Record child processes, too"},
+    {CLI_NO_LINES, NULL, "Count by function, not by line"},
+    {CLI_TO, "pprof collapsed speedscope chart", "What to write. chart: what ran when (default: pprof)"},
+    {CLI_OUTPUT, NULL, "Where to write it (default: heapprof-PID-time.pb.gz; other formats: stdout)"},
     {0}
 };
 
 static const struct cli_example examples[] = {
     {"heapprof record 4242", "ten seconds of that process, a hundred times a second"},
     {"heapprof record --mode cpu --threads -o time.pb.gz -- bundle exec rake import", "a command until it ends"},
-    {"heapprof record 4242 --format chart -o chart.json && npx speedscope chart.json", "what came after what"},
+    {"heapprof record 4242 --to chart -o chart.json && npx speedscope chart.json", "what came after what"},
     {0}
 };
 

@@ -20,8 +20,6 @@
 #include "profiler/series.h"
 #include "report/text.h"
 
-enum {OUT = 1, EVERY, KEEP, DIFF, STOP, CORE};
-
 #define SECONDS_MOST 604800
 
 struct snapshot_session {
@@ -69,7 +67,7 @@ write_file(struct snapshot_session *session, const struct heapprof_snapshot *sna
     if (!bytes) return cli_wrong(cli, "no memory");
     if (!rb_heapprof_series_next(&session->series, session->program, session->last, sizeof(session->last))) {
         free(bytes);
-        return cli_wrong(cli, "%s: the name is too long", cli->values[OUT]);
+        return cli_wrong(cli, "%s: the name is too long", cli->values[CLI_OUTPUT]);
     }
     error = rb_heapprof_file_write_whole(session->last, bytes, size, true);
     free(bytes);
@@ -133,7 +131,7 @@ take_every(struct snapshot_session *session, double seconds)
 static int
 show_difference(struct snapshot_session *session)
 {
-    char *operands[] = {(char *)session->cli->values[DIFF], session->last};
+    char *operands[] = {(char *)session->cli->values[CLI_DIFF], session->last};
     struct cli diff = {.command = cli_find("diff"), .operands = operands, .operand_count = 2};
 
     return diff.command->run(&diff);
@@ -146,7 +144,7 @@ show_difference(struct snapshot_session *session)
 static bool
 name_files(struct snapshot_session *session, bool numbered, long keep)
 {
-    const char *given = session->cli->values[OUT];
+    const char *given = session->cli->values[CLI_OUTPUT];
     const char *from = given ? given : numbered ? "heapprof-%p-%n.pb.gz" : "heapprof-%p.pb.gz";
     char out[HEAPPROF_OUT_MAX], directory[PATH_MAX];
     size_t length = 0;
@@ -170,7 +168,7 @@ static int
 take_all(struct snapshot_session *session)
 {
     struct cli *cli = session->cli;
-    const char *every = cli->values[EVERY];
+    const char *every = cli->values[CLI_EVERY];
     char *end = NULL;
     double seconds = every ? strtod(every, &end) : 0;
     long keep;
@@ -178,10 +176,10 @@ take_all(struct snapshot_session *session)
     if (every && (*end || !(seconds >= 0.01 && seconds <= SECONDS_MOST))) {
         return cli_usage(cli, "--every=%s: give seconds, from 0.01 to %d", every, SECONDS_MOST);
     }
-    if (!cli_number(cli, KEEP, 0, 10, &keep)) return CLI_USAGE;
-    if (!name_files(session, every, keep)) return cli_usage(cli, "--output=%s: after %% give one of p, e, t, n, %%", cli->values[OUT]);
+    if (!cli_number(cli, CLI_KEEP, 0, 10, &keep)) return CLI_USAGE;
+    if (!name_files(session, every, keep)) return cli_usage(cli, "--output=%s: after %% give one of p, e, t, n, %%", cli->values[CLI_OUTPUT]);
     int status = every ? take_every(session, seconds) : take(session);
-    if (status == CLI_DONE && cli->values[DIFF]) status = show_difference(session);
+    if (status == CLI_DONE && cli->values[CLI_DIFF]) status = show_difference(session);
     rb_heapprof_series_free(&session->series);
     return status;
 }
@@ -191,7 +189,7 @@ attach(struct snapshot_session *session)
 {
     struct cli *cli = session->cli;
     char error[ATTACH_TARGET_ERROR_MAX];
-    const char *whom = cli->values[STOP];
+    const char *whom = cli->values[CLI_STOP];
 
     session->vm = attach_vm_open(session->target, error);
     if (!session->vm) return cli_wrong(cli, "%s", error);
@@ -208,7 +206,7 @@ static int
 run(struct cli *cli)
 {
     struct snapshot_session session = {.cli = cli};
-    const char *core = cli->values[CORE];
+    const char *core = cli->values[CLI_CORE];
 
     if ((core != NULL) == (cli->operand_count == 1)) return cli_usage(cli, "give a PID or --core=FILE, and not both");
     session.target = cli_attach_open(cli, core ? core : cli->operands[0],
@@ -220,12 +218,12 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--output", 'o', "FILE", "FILE", "Where to write it. %p is the PID, %n counts (default: heapprof-%p.pb.gz)"},
-    {"--every", 'e', "SECONDS", NULL, "Take one every SECONDS, until ^C or until the process ends"},
-    {"--keep", 'k', "N", NULL, "Keep N of these: the first, and more of the newer than of the older ones. 1 keeps the newest, 0 all (default: 10)"},
-    {"--diff", 'd', "OLD", "FILE", "Show what grew since that profile"},
-    {"--stop", 's', "WHOM", "auto never", "Whether to stop the process. auto: for milliseconds, if it changes all the time"},
-    {"--core", 'c', "FILE", "FILE", "Read a core file instead of a process"},
+    {CLI_OUTPUT, NULL, "Where to write it. %p is the PID, %n counts (default: heapprof-%p.pb.gz)"},
+    {CLI_EVERY, NULL, "Take one every SECONDS, until ^C or until the process ends"},
+    {CLI_KEEP, NULL, "Keep N of these: the first, and more of the newer than of the older ones. 1 keeps the newest, 0 all (default: 10)"},
+    {CLI_DIFF, NULL, "Show what grew since that profile"},
+    {CLI_STOP, "auto never", "Whether to stop the process. auto: for milliseconds, if it changes all the time"},
+    {CLI_CORE, NULL, "Read a core file instead of a process"},
     {0}
 };
 

@@ -5,8 +5,6 @@
 #include "cli/live/attach.h"
 #include "cli/live/backtraces.h"
 
-enum {CORE = 1, STOP, FIBERS, JSON};
-
 /* ---- the command ---- */
 
 static int
@@ -16,7 +14,7 @@ show_target(struct cli *cli, const char *name, enum cli_attach_to to, struct rep
     if (!target) return CLI_WRONG;
 
     char error[ATTACH_TARGET_ERROR_MAX];
-    bool shown = cli_backtraces(target, cli_attach_mode(cli->values[STOP]), cli->values[FIBERS], stdout, json, error);
+    bool shown = cli_backtraces(target, cli_attach_mode(cli->values[CLI_STOP]), cli->values[CLI_FIBERS], stdout, json, error);
     attach_target_close(target);
     return shown ? CLI_DONE : cli_wrong(cli, "%s", error);
 }
@@ -24,10 +22,10 @@ show_target(struct cli *cli, const char *name, enum cli_attach_to to, struct rep
 static int
 show_targets(struct cli *cli, struct report_json *json)
 {
-    int status = cli->values[CORE] ? show_target(cli, cli->values[CORE], CLI_ATTACH_CORE, json) : CLI_DONE;
+    int status = cli->values[CLI_CORE] ? show_target(cli, cli->values[CLI_CORE], CLI_ATTACH_CORE, json) : CLI_DONE;
 
     for (size_t i = 0; i < cli->operand_count; i++) {
-        if (!json && (i > 0 || cli->values[CORE])) putchar('\n');
+        if (!json && (i > 0 || cli->values[CLI_CORE])) putchar('\n');
         int one = show_target(cli, cli->operands[i], CLI_ATTACH_PROCESS, json);
         if (one != CLI_DONE) status = one;
     }
@@ -40,8 +38,8 @@ run(struct cli *cli)
     struct report_json json = {.out = stdout};
     int status;
 
-    if (!cli->values[CORE] && cli->operand_count == 0) return cli_usage(cli, "a PID is missing: give one, or --core=FILE");
-    if (!cli->values[JSON]) {
+    if (!cli->values[CLI_CORE] && cli->operand_count == 0) return cli_usage(cli, "a PID is missing: give one, or --core=FILE");
+    if (!cli->values[CLI_JSON]) {
         status = show_targets(cli, NULL);
     }
     else {
@@ -55,10 +53,10 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--core", 'c', "FILE", "FILE", "Read a core file instead of a process"},
-    {"--stop", 's', "WHOM", "auto always never", "Which threads to stop while they are read (default: auto)"},
-    {"--fibers", 'f', NULL, NULL, "Also show fibers that do not run. This reads the whole heap"},
-    {"--json", 0, NULL, NULL, "Print JSON"},
+    {CLI_CORE, NULL, "Read a core file instead of a process"},
+    {CLI_STOP, "auto always never", "Which threads to stop while they are read (default: auto)"},
+    {CLI_FIBERS, NULL, "Also show fibers that do not run. This reads the whole heap"},
+    {CLI_JSON, NULL, "Print JSON"},
     {0}
 };
 

@@ -15,8 +15,6 @@
 #include "report/overview.h"
 #include "report/text.h"
 
-enum {RATE = 1, STOP};
-
 enum watch_page {FUNCTIONS = '1', THREADS, HEAP, GROWTH};
 
 #define SECOND_NS  INT64_C(1000000000)
@@ -309,7 +307,7 @@ watch_target(struct watch_session *session)
     char error[ATTACH_TARGET_ERROR_MAX];
 
     session->looks = attach_look_open(session->target, &session->names,
-                                           cli_attach_mode(session->cli->values[STOP]), error);
+                                           cli_attach_mode(session->cli->values[CLI_STOP]), error);
     if (!session->looks) return cli_wrong(session->cli, "%s", error);
     const char *why = cli_screen_begin();
     if (why) return cli_wrong(session->cli, "%s", why);
@@ -324,7 +322,7 @@ run(struct cli *cli)
     struct watch_session session = {.cli = cli, .page = FUNCTIONS};
     long rate;
 
-    if (!cli_number(cli, RATE, 1, 50, &rate)) return CLI_USAGE;
+    if (!cli_number(cli, CLI_RATE, 1, 50, &rate)) return CLI_USAGE;
     if (rate > RATE_MOST) return cli_usage(cli, "--rate=%ld: give at most %d", rate, RATE_MOST);
     session.period_ns = SECOND_NS / rate;
     session.target = cli_attach_open(cli, cli->operands[0], CLI_ATTACH_PROCESS);
@@ -343,8 +341,8 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--rate", 'r', "N", NULL, "Look N times a second (default: 50)"},
-    {"--stop", 's', "WHOM", "auto always never", "Which threads to stop while they are read (default: auto)"},
+    {CLI_RATE, NULL, "Look N times a second (default: 50)"},
+    {CLI_STOP, "auto always never", "Which threads to stop while they are read (default: auto)"},
     {0}
 };
 

@@ -32,8 +32,6 @@
 #include "memcheck/report.h"
 #include "os/file.h"
 
-enum {ENGINE = 1, CORE, UNDEFINED, ONLY, SHOW, SUPPRESSIONS, GENERATE, EXITCODE, TIMEOUT, JSON, JUNIT, SARIF, OUT};
-
 #define FOUND 42         /* exit status if there are leaks */
 #define STATUS_MOST 255
 #define GRACE_SECONDS 10 /* from SIGTERM to SIGKILL; also for processes left behind */
@@ -111,16 +109,16 @@ wait_for_orphans(struct cli_memcheck_run *run)
 static memcheck_report *
 report_asked_for(const struct cli *cli)
 {
-    if (cli->values[SARIF]) return memcheck_sarif;
-    if (cli->values[JUNIT]) return memcheck_junit;
-    return cli->values[JSON] ? memcheck_json : memcheck_text;
+    if (cli->values[CLI_SARIF]) return memcheck_sarif;
+    if (cli->values[CLI_JUNIT]) return memcheck_junit;
+    return cli->values[CLI_JSON] ? memcheck_json : memcheck_text;
 }
 
 /* Writes to stderr, because stdout belongs to the command. */
 static bool
 report(struct cli_memcheck_run *run)
 {
-    const char *path = run->cli->values[OUT];
+    const char *path = run->cli->values[CLI_OUTPUT];
     bool file = path && strcmp(path, "-");
     char *text = NULL;
     size_t size = 0;
@@ -204,7 +202,7 @@ run_command(struct cli_memcheck_run *run, char **command)
 static int
 run_under_valgrind(struct cli_memcheck_run *run)
 {
-    char **command = cli_valgrind_command(run->cli, run->directory, run->question.most, run->cli->values[UNDEFINED] != NULL);
+    char **command = cli_valgrind_command(run->cli, run->directory, run->question.most, run->cli->values[CLI_UNDEFINED] != NULL);
     int status = CLI_WRONG;
 
     unsetenv("RUBY_YJIT_ENABLE");
@@ -224,7 +222,7 @@ most_of(const char *name)
 static bool
 read_suppressions(struct cli_memcheck_run *run)
 {
-    const char *path = run->cli->values[SUPPRESSIONS];
+    const char *path = run->cli->values[CLI_SUPPRESSIONS];
     char error[MEMCHECK_SUPPRESSIONS_ERROR_MAX];
 
     if (!path) return true;
@@ -239,15 +237,15 @@ memcheck(struct cli *cli)
 {
     struct cli_memcheck_run run = {
         .cli = cli,
-        .question = {.core = cli->values[CORE] != NULL, .only = cli->values[ONLY], .most = most_of(cli->values[SHOW]),
-                     .valgrind = cli->values[ENGINE] && !strcmp(cli->values[ENGINE], "valgrind"),
-                     .generate = cli->values[GENERATE] != NULL},
+        .question = {.core = cli->values[CLI_RUBY] != NULL, .only = cli->values[CLI_ONLY], .most = most_of(cli->values[CLI_SHOW]),
+                     .valgrind = cli->values[CLI_ENGINE] && !strcmp(cli->values[CLI_ENGINE], "valgrind"),
+                     .generate = cli->values[CLI_GENERATE] != NULL},
     };
     int status = CLI_WRONG;
 
-    if (!cli_number(cli, EXITCODE, 0, FOUND, &run.exitcode) || !cli_number(cli, TIMEOUT, 1, 0, &run.timeout)) return CLI_USAGE;
-    if (run.exitcode > STATUS_MOST) return cli_usage(cli, "--exitcode=%s: at most %d", cli->values[EXITCODE], STATUS_MOST);
-    if (cli->values[UNDEFINED] && !run.question.valgrind) return cli_usage(cli, "--undefined: only with --engine=valgrind");
+    if (!cli_number(cli, CLI_EXITCODE, 0, FOUND, &run.exitcode) || !cli_number(cli, CLI_TIMEOUT, 1, 0, &run.timeout)) return CLI_USAGE;
+    if (run.exitcode > STATUS_MOST) return cli_usage(cli, "--exitcode=%s: at most %d", cli->values[CLI_EXITCODE], STATUS_MOST);
+    if (cli->values[CLI_UNDEFINED] && !run.question.valgrind) return cli_usage(cli, "--undefined: only with --engine=valgrind");
     if (read_suppressions(&run) && make_directory(&run)) {
         status = run.question.valgrind ? run_under_valgrind(&run) : run_command(&run, cli->operands);
     }
@@ -256,24 +254,24 @@ memcheck(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--engine", 0, "ENGINE", "vm valgrind", 
+    {CLI_ENGINE, "vm valgrind",
      "What finds leaks: the Ruby process itself, or Valgrind, which is slow and also finds errors"},
-    {"--core", 0, NULL, NULL, "Also show leaks of Ruby itself"},
-    {"--undefined", 0, NULL, NULL, "With Valgrind: also uses of undefined values, and their origin"},
-    {"--only", 0, "NAME", NULL, "Show only leaks of this library, such as nokogiri or nokogiri.so"},
-    {"--show", 0, "KINDS", "definite possible all",
+    {CLI_RUBY, NULL, "Also show leaks of Ruby itself"},
+    {CLI_UNDEFINED, NULL, "With Valgrind: also uses of undefined values, and their origin"},
+    {CLI_ONLY, NULL, "Show only leaks of this library, such as nokogiri or nokogiri.so"},
+    {CLI_SHOW, "definite possible all",
      "possible: also possibly lost blocks; all: also indirectly lost and still reachable ones "
      "(default: definite)"},
-    {"--suppressions", 's', "FILE", "FILE",
+    {CLI_SUPPRESSIONS, NULL,
      "Known leaks that are not shown: lines LIBRARY FUNCTION [FRAME], patterns like a shell's for "
      "files; # begins a comment"},
-    {"--gen-suppressions", 0, NULL, NULL, "Print with each leak the line that would suppress it"},
-    {"--exitcode", 0, "N", NULL, "Exit status if there are leaks or errors; 0: that of the command (default: 42)"},
-    {"--timeout", 0, "SECONDS", NULL, "End the command after this time: by SIGTERM, and 10 seconds later by SIGKILL"},
-    {"--json", 0, NULL, NULL, "The report as JSON"},
-    {"--junit", 0, NULL, NULL, "The report as JUnit's XML: a test case for each process"},
-    {"--sarif", 0, NULL, NULL, "The report as SARIF 2.1.0, for code scanning: a result for each leak"},
-    {"--out", 'o', "FILE", "FILE", "Write the report to this file; -: to stdout (default: to stderr)"},
+    {CLI_GENERATE, NULL, "Print with each leak the line that would suppress it"},
+    {CLI_EXITCODE, NULL, "Exit status if there are leaks or errors; 0: that of the command (default: 42)"},
+    {CLI_TIMEOUT, NULL, "End the command after this time: by SIGTERM, and 10 seconds later by SIGKILL"},
+    {CLI_JSON, NULL, "The report as JSON"},
+    {CLI_JUNIT, NULL, "The report as JUnit's XML: a test case for each process"},
+    {CLI_SARIF, NULL, "The report as SARIF 2.1.0, for code scanning: a result for each leak"},
+    {CLI_OUTPUT, NULL, "Write the report to this file; -: to stdout (default: to stderr)"},
     {0}
 };
 
@@ -282,7 +280,7 @@ static const struct cli_example examples[] = {
     {"heapprof memcheck --only=nokogiri -- bundle exec rake test", "leaks of one extension, in all processes of the tests"},
     {"heapprof memcheck --json -o leaks.json -- bundle exec rspec", "for a program"},
     {"heapprof memcheck --engine=valgrind -- ruby test.rb", "also invalid reads and writes, and blocks freed twice or by the wrong function"},
-    {"heapprof memcheck --core -- ruby test.rb", "also leaks of Ruby itself"},
+    {"heapprof memcheck --ruby -- ruby test.rb", "also leaks of Ruby itself"},
     {0}
 };
 

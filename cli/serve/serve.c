@@ -4,12 +4,12 @@
 static int
 run(struct cli *cli)
 {
-    if (!cli->values[CLI_SERVE_LISTEN]) return cli_usage(cli, "--listen is missing: give --listen=127.0.0.1:6066, or the path of a socket file");
+    if (!cli->values[CLI_LISTEN]) return cli_usage(cli, "--listen is missing: give --listen=127.0.0.1:6066, or the path of a socket file");
     return cli_serve(cli);
 }
 
 static const struct cli_option options[] = {
-    {"--listen", 'l', "WHERE", NULL, "Listen there: 127.0.0.1:6066, or the path of a socket file"},
+    {CLI_LISTEN, NULL, "Listen there: 127.0.0.1:6066, or the path of a socket file"},
     {0}
 };
 

@@ -3,9 +3,6 @@
 /* heapprof serve. Its command is serve.c, and its server is server.c. */
 #include "cli/cli.h"
 
-/* Its options. */
-enum {CLI_SERVE_LISTEN = 1};
-
 /* Serves until it is interrupted. Returns a status. */
 int cli_serve(struct cli *cli);
 

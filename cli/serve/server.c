@@ -369,7 +369,7 @@ run(struct server *server)
 static int
 serve(struct server *server)
 {
-    const char *where = server->cli->values[CLI_SERVE_LISTEN];
+    const char *where = server->cli->values[CLI_LISTEN];
     int status, fd = cli_listen(server->cli, where, server->token, &status);
 
     if (fd < 0) return status;

@@ -21,7 +21,7 @@
 #
 # [binary_name] The only extension that is checked, as "nokogiri"; nil: all of them (--only).
 # [engine]      "vm", or "valgrind", which also finds errors but is slow (--engine); nil: vm.
-# [core]        Whether memory that Ruby itself loses counts, too (--core).
+# [core]        Whether memory that Ruby itself loses counts, too (--ruby).
 # [timeout]     Seconds after which the tests are ended; nil: never (--timeout).
 # [suppressions]     A file of known leaks, or a directory of such files by version of ruby (--suppressions).
 # [gen_suppressions] Whether each leak comes with the line that would suppress it (--gen-suppressions).
@@ -86,9 +86,9 @@ module Heapprof
         { "--only" => binary_name, "--engine" => engine, "--timeout" => timeout, "--suppressions" => suppressions }.each do |option, value|
           command << "#{option}=#{value}" if value
         end
-        command << "--core" if core
+        command << "--ruby" if core
         command << "--gen-suppressions" if gen_suppressions
-        command << "--json" << "--out=#{report}" if report
+        command << "--json" << "--output=#{report}" if report
         command.push("--").shelljoin
       end
     end

@@ -36,7 +36,7 @@ class TestHeapprofRecord < Test::Unit::TestCase
     [[], ["--yjit"]].each do |jit|
       beside(FLUTTER, *jit) do |pid|
         %w[auto always].each do |whom|
-          stacks = collapsed(record(pid, "--stop", whom, "--format=collapsed", looks: 500).out)
+          stacks = collapsed(record(pid, "--stop", whom, "--to=collapsed", looks: 500).out)
           assert_empty stacks.keys.reject { |stack| stack.last == "IO#syswrite" } - possible
           assert_operator stacks.size, :>, 2
         end
@@ -47,7 +47,7 @@ class TestHeapprofRecord < Test::Unit::TestCase
   # Without a stop a stack that changes is cut, and says so.
   def test_what_changes_is_torn
     beside(FLUTTER) do |pid|
-      ran = record(pid, "--stop=never", "--format=collapsed", looks: 2000)
+      ran = record(pid, "--stop=never", "--to=collapsed", looks: 2000)
       stacks = collapsed(ran.out)
       total = stacks.values.sum
       wrong = [%w[Object#hot_a Object#leaf_b], %w[Object#hot_b Object#leaf_a]]
@@ -77,9 +77,9 @@ class TestHeapprofRecord < Test::Unit::TestCase
 
   def test_idle_threads_count_if_they_are_asked_for
     beside_threads do |pid|
-      busy = collapsed(record(pid, "--format=collapsed").out)
+      busy = collapsed(record(pid, "--to=collapsed").out)
       assert_empty busy.keys.grep(->(stack) { stack.include?("Object#rest") })
-      all = collapsed(record(pid, "--idle", "--format=collapsed").out)
+      all = collapsed(record(pid, "--idle", "--to=collapsed").out)
       refute_empty all.keys.grep(->(stack) { stack.include?("Object#rest") })
     end
   end
@@ -88,7 +88,7 @@ class TestHeapprofRecord < Test::Unit::TestCase
   def test_modes
     beside_threads do |pid|
       looks = ->(*arguments) do
-        ran = record(pid, "--rate=200", "--format=collapsed", *arguments, looks: 300)
+        ran = record(pid, "--rate=200", "--to=collapsed", *arguments, looks: 300)
         collapsed(ran.out).values.sum.fdiv(5_000_000 * ran.err[COUNTS, 3].to_i)
       end
       wall, gvl, cpu = %w[wall gvl cpu].map { |mode| looks.("--mode=#{mode}") }
@@ -105,7 +105,7 @@ class TestHeapprofRecord < Test::Unit::TestCase
         record(pid, "--threads", "--output=time.pb.gz")
         rows = heapprof!("top", "time.pb.gz", "--group=label:thread", "--json").json["rows"]
         assert_match(/\Abusy \[\d+\]\z|\Athread \[#{pid}\]\z/, rows.first["what"] || rows.first["name"])
-        text = record(pid, "--threads", "--format=collapsed").out
+        text = record(pid, "--threads", "--to=collapsed").out
         assert_equal ["busy", "thread [#{pid}]"], collapsed(text).keys.map { |stack| stack.first.sub(/busy.*/, "busy") }.uniq.sort
       end
     end
@@ -144,7 +144,7 @@ class TestHeapprofRecord < Test::Unit::TestCase
   def test_a_chart_is_in_order
     script = "def turn = ($stdout.syswrite(%(turn\n)); $stdin.sysread(1))\ndef one = turn\ndef two = turn\n$ready.call\nloop { one; two }"
     beside(script) do |pid, input, output|
-      ran = record(pid, "--idle", "--format=chart") do |bell,|
+      ran = record(pid, "--idle", "--to=chart") do |bell,|
         4.times do
           assert_equal "turn\n", output.gets
           bell.ring(3)
@@ -168,7 +168,7 @@ class TestHeapprofRecord < Test::Unit::TestCase
     RUBY
     beside(script) do |pid, input, output|
       names = ->(*arguments) do
-        ran = record(pid, "--format=chart", *arguments) do |bell,|
+        ran = record(pid, "--to=chart", *arguments) do |bell,|
           assert_equal "spins\n", output.gets
           bell.ring(3)
           Process.kill(:USR1, pid)
@@ -208,7 +208,7 @@ class TestHeapprofRecord < Test::Unit::TestCase
   def test_it_ends_with_the_process_and_writes_what_it_has
     beside("$ready.call; $stdin.read") do |pid, input|
       threads_until(pid) { |all| labels(all.first).first == "IO#read" }
-      ran = record(pid, "--idle", "--format=collapsed") do |bell,|
+      ran = record(pid, "--idle", "--to=collapsed") do |bell,|
         assert bell.ring(3)
         input.close
         bell.ring_out
@@ -243,7 +243,7 @@ class TestHeapprofRecord < Test::Unit::TestCase
   def test_a_command_is_recorded_from_start_to_end
     in_directory do
       script = "def work = 1.times { $stdout.syswrite(%(works\n)); $stdin.gets }\nwork\nputs %(done)\nexit 3"
-      ran = record_by_bell("--idle", "--format=collapsed", "--output=c.txt", "--", *RUBY, "-e", script) do |bell, input, out|
+      ran = record_by_bell("--idle", "--to=collapsed", "--output=c.txt", "--", *RUBY, "-e", script) do |bell, input, out|
         assert_equal "works\n", out.gets
         assert bell.ring(30)
         input.puts
@@ -259,9 +259,9 @@ class TestHeapprofRecord < Test::Unit::TestCase
     script = "def child_work = ($ready.call; loop { 1 + 1 })\nfork { child_work }\nsleep"
     in_directory do
       beside(script) do |pid|
-        alone = collapsed(record(pid, "--format=collapsed").out)
+        alone = collapsed(record(pid, "--to=collapsed").out)
         refute_includes alone.keys.flatten, "Object#child_work"
-        with = collapsed(record(pid, "--children", "--format=collapsed").out)
+        with = collapsed(record(pid, "--children", "--to=collapsed").out)
         assert_includes with.keys.flatten, "Object#child_work"
       ensure
         Dir["/proc/[0-9]*/stat"].each { |stat| Process.kill(:KILL, stat[/\d+/].to_i) if File.read(stat)[/\) \w (\d+)/, 1].to_i == pid rescue nil }
@@ -273,7 +273,7 @@ class TestHeapprofRecord < Test::Unit::TestCase
     after = "def after = ($stdout.syswrite(%(after\n)); loop { 1 + 1 }); after"
     beside("$ready.call; $stdin.gets; exec(#{EnvUtil.rubybin.dump}, '--disable-gems', '-e', #{after.dump})") do |pid, input, output|
       threads_until(pid) { |all| labels(all.first).first == "IO#gets" }
-      ran = record(pid, "--idle", "--format=collapsed") do |bell,|
+      ran = record(pid, "--idle", "--to=collapsed") do |bell,|
         assert bell.ring(3)
         input.puts
         assert_equal "after\n", output.gets

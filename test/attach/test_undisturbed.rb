@@ -12,7 +12,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
 
   # Of so many looks.
   def record(looks, *arguments)
-    ran = record_looks(looks, "--format=collapsed", *arguments)
+    ran = record_looks(looks, "--to=collapsed", *arguments)
     assert_equal 0, ran.status, ran.err
     assert_match COUNTS, ran.err
     ran
@@ -284,7 +284,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
     RUBY
     %w[auto always].each do |whom|
       beside(script, "-W0") do |pid, _, output|
-        ran = record_by_bell("--format=collapsed", "--rate=1000", "--stop", whom, pid) do |bell,|
+        ran = record_by_bell("--to=collapsed", "--rate=1000", "--stop", whom, pid) do |bell,|
           assert bell.ring(500)
           Process.kill(:USR1, pid)
           assert_equal "stays\n", output.gets # whoever comes now does not go

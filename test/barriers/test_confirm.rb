@@ -174,7 +174,7 @@ class TestBarriersConfirm < Test::Unit::TestCase
     [[SUBJECT], [SUBJECT, "--"], []].each do |rest|
       result = barriers("--confirm", *rest)
       assert_equal(["", 2], [result.out, result.status])
-      assert_match(/command is missing|file is missing/, result.err)
+      assert_match(/command is missing|(DIR|COMMAND) is missing/, result.err)
     end
   end
 

@@ -48,7 +48,7 @@ class TestHeapprofGraphDups < Test::Unit::TestCase
   def test_by_content_is_what_it_does_without_a_group
     in_shop do
       assert_equal heapprof!("graph", "dups", FILE).out, heapprof!("graph", "dups", FILE, "--group=content").out
-      assert_refused 2, /--group=class: give one of content holder line/, "graph", "dups", FILE, "--group=class"
+      assert_refused 2, /--group=class: give one of: content holder line/, "graph", "dups", FILE, "--group=class"
     end
   end
 end

@@ -89,7 +89,7 @@ class TestHeapprofGraphQuery < Test::Unit::TestCase
     in_shop do
       assert_refused 2, /\Aheapprof graph query: column 11: "lenght" is no field: write a class, or one of class type /, "graph", "query", FILE, "Hash with lenght > 5"
       assert_refused 2, /column 6: and, or, with or the end is expected$/, "graph", "query", FILE, "Hash \e[31m"
-      assert_refused 2, /--sort=class: give one of retained bytes/, "graph", "query", FILE, "--sort", "class"
+      assert_refused 2, /--sort=class: give one of: retained bytes/, "graph", "query", FILE, "--sort", "class"
       assert_refused 1, /no such file/i, "graph", "query", "gone.graph", "Hash"
     end
   end

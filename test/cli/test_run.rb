@@ -16,7 +16,7 @@ class TestHeapprofRun < Test::Unit::TestCase
 
   def test_the_command_is_profiled_and_what_is_on_top_is_said
     in_directory do
-      ran = run_profiled("-i", "512", "--", *RUBY, "-e", "A = Array.new(10_000) { |i| i.to_s * 20 }; puts STDIN.read", stdin: "hello")
+      ran = run_profiled("--interval", "512", "--", *RUBY, "-e", "A = Array.new(10_000) { |i| i.to_s * 20 }; puts STDIN.read", stdin: "hello")
       assert_equal ["hello\n", 0], [ran.out, ran.status]
       file, = Dir["heapprof-*.pb.gz"]
       assert_match(/\Aheapprof run: wrote #{file}\n\n#{file}: inuse_space .*-e:1:in 'String#\*'/m, ran.err)
@@ -27,7 +27,7 @@ class TestHeapprofRun < Test::Unit::TestCase
 
   def test_profiles_of_all_processes_are_added_up
     in_directory do
-      ran = run_profiled("--out=worker-%p.pb.gz", *RUBY, "-e", "2.times { fork { } }; Process.waitall")
+      ran = run_profiled("--output=worker-%p.pb.gz", *RUBY, "-e", "2.times { fork { } }; Process.waitall")
       assert_equal 3, Dir["worker-*.pb.gz"].size
       assert_equal 3, ran.err.scan(/^heapprof run: wrote worker-\d+\.pb\.gz$/).size
       assert_match "3 processes together: inuse_space ", ran.err
@@ -37,7 +37,7 @@ class TestHeapprofRun < Test::Unit::TestCase
   def test_of_a_process_with_several_profiles_the_last_counts
     in_directory do
       script = '3.times { |i| ObjectSpace::HeapProfile.snapshot.write("p-#{i}.pb.gz") }; File.unlink("p-1.pb.gz")'
-      ran = run_profiled("--out=p-%p.pb.gz", *RUBY, "-e", script)
+      ran = run_profiled("--output=p-%p.pb.gz", *RUBY, "-e", script)
       files = ran.err.scan(/^heapprof run: wrote (.*)$/).flatten
       assert_equal %w[p-0.pb.gz p-2.pb.gz], files.grep(/p-.\.pb/)
       last = (files - %w[p-0.pb.gz p-2.pb.gz]).first
@@ -64,8 +64,8 @@ class TestHeapprofRun < Test::Unit::TestCase
     assert_equal "depth=9,interval=64k,malloc=all,every=60,signal=USR2,keep=3\n",
                  heapprof!("run", "-q", "--interval=64k", "--malloc", "all", "--every=60", "--signal=USR2", "--keep=3", *echo,
                            env: { "RUBY_HEAPPROF" => "depth=9" }).out
-    assert_refused 2, /--out=a,b: has a comma/, "run", "--out=a,b", *echo
-    assert_refused 2, /--malloc=some: give one of ruby all/, "run", "--malloc=some", *echo
+    assert_refused 2, /--output=a,b: has a comma/, "run", "--output=a,b", *echo
+    assert_refused 2, /--malloc=some: give one of: ruby all/, "run", "--malloc=some", *echo
   end
 
   def test_statuses_and_signals_pass_through
@@ -103,8 +103,8 @@ class TestHeapprofRun < Test::Unit::TestCase
       assert_refused 127, /\Aheapprof run: \.\/none: No such file or directory\n/, "run", "./none"
       write("text", "hello")
       assert_refused 126, /\Aheapprof run: \.\/text: Permission denied\n/, "run", "./text"
-      assert_refused 2, /a command is missing/, "run"
-      assert_refused 2, /a command is missing/, "run", "--"
+      assert_refused 2, /COMMAND is missing/, "run"
+      assert_refused 2, /COMMAND is missing/, "run", "--"
       assert_refused 0, /no profile was written: is true run by a ruby that has the heap profiler\?/, "run", "true"
     end
   end

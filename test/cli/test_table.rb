@@ -305,16 +305,16 @@ class TestHeapprofTable < Test::Unit::TestCase
       assert_refused 1, /\Aheapprof top: stdin: is empty\n/, "top", "-"
       assert_refused 1, /\Aheapprof top: \.: cannot be read: Is a directory\n/, "top", "."
       assert_refused 1, /heap.pb.gz: has no values cpu; give one of alloc_objects alloc_space/, "top", "heap.pb.gz", "--by=cpu"
-      assert_refused 2, /a file is missing/, "top"
-      assert_refused 2, /b is one argument too many/, "top", "a", "b"
-      assert_refused 2, /--group=banana: give one of site /, "top", "heap.pb.gz", "--group=banana"
-      assert_refused 2, /--group=label:: give one of site /, "top", "heap.pb.gz", "--group=label:"
+      assert_refused 2, /top: FILE is missing/, "top"
+      assert_refused 2, /b: this command takes 1 argument /, "top", "a", "b"
+      assert_refused 2, /--group=banana: give one of: site /, "top", "heap.pb.gz", "--group=banana"
+      assert_refused 2, /--group=label:: give one of: site /, "top", "heap.pb.gz", "--group=label:"
       assert_refused 2, /--count=x: give a whole number of 0 or more/, "top", "heap.pb.gz", "-nx"
       assert_refused 2, /--focus=\(: /, "top", "heap.pb.gz", "--focus=("
       assert_refused 2, /--nonsense is not an option of this command/, "top", "heap.pb.gz", "--nonsense"
       assert_refused 2, /--by needs a value: TYPE/, "top", "heap.pb.gz", "--by"
       assert_refused 2, /--json takes no value/, "top", "heap.pb.gz", "--json=1"
-      assert_refused 2, /files are missing/, "diff", "heap.pb.gz"
+      assert_refused 2, /diff: NEW is missing/, "diff", "heap.pb.gz"
     end
   end
 

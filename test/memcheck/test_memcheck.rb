@@ -176,7 +176,7 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
   RUBY
 
   def test_a_program_that_loses_nothing_has_no_leak
-    ran = in_directory { memcheck("--json", "--core", "-o", "report.json", script: PLAIN.dup) }
+    ran = in_directory { memcheck("--json", "--ruby", "-o", "report.json", script: PLAIN.dup) }
     assert_equal [0, []], [ran.status, ran.json["processes"][0]["records"]], ran.err
   end
 
@@ -260,7 +260,7 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     assert_refused 126, %r{/: Permission denied}, "memcheck", "/"
     assert_refused 2, /--exitcode=256: at most 255/, "memcheck", "--exitcode=256", "true"
     assert_refused 2, /--timeout=0: give a whole number of 1 or more/, "memcheck", "--timeout=0", "true"
-    assert_refused 2, /--show=some: give one of definite possible all/, "memcheck", "--show=some", "true"
+    assert_refused 2, /--show=some: give one of: definite possible all/, "memcheck", "--show=some", "true"
   end
 
   def test_only_one_library_and_what_is_rubys_own
@@ -270,7 +270,7 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
       assert_equal [status, status == 42 ? 0 : 1], [ran.status, ran.json["processes"][0]["not_shown"]["others"]], name
       assert_equal status == 1 ? "heapprof memcheck: --only=#{name}: no process has loaded a library of that name\n" : "", ran.err
     end
-    process = check(script, "--core", "--show=all").json["processes"][0]
+    process = check(script, "--ruby", "--show=all").json["processes"][0]
     assert_equal [0, true], [process["not_shown"]["core"], process["records"].any? { |record| record["core"] }]
     assert_operator check(script, "--show=all").json["processes"][0]["not_shown"]["core"], :>=, 1
   end
@@ -281,7 +281,7 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
   def test_core_shows_what_ruby_itself_loses
     shown = ->(ran) { [ran.status, ran.json["processes"].sum { |process| process["leaks"] }] }
     assert_equal [0, 0], shown[check(FORGOTTEN)]
-    ran = check(FORGOTTEN, "--core")
+    ran = check(FORGOTTEN, "--ruby")
     record = ran.json["processes"].flat_map { |process| process["records"] }.first
     assert_equal [42, true, "definite", File.basename(RUBY[0]), ["Thread#initialize", 2]],
                  [ran.status, *record.values_at("core", "kind", "library"), record["frames"][0].values_at("name", "line")]
@@ -321,7 +321,7 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
       assert_equal [42, 2], [ran.status, lines.size]
       { lines[0..0] => [42, 1], lines => [0, 2] }.each do |known, (status, count)|
         File.write("known", known.join("\n"))
-        ran = heapprof("memcheck", "-s", "known", *RUBY, "script.rb")
+        ran = heapprof("memcheck", "--suppressions", "known", *RUBY, "script.rb")
         assert_equal status, ran.status, ran.err
         assert_match(/ #{count} records? suppressed/, ran.err)
       end
@@ -352,7 +352,7 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     in_directory do |directory|
       err, = when_time_is_over(directory, "puts %(ready); $stdout.flush; sleep", rings: 1)
       assert_match(/ended after 600 seconds\n-e \(\d+\): no leaks/, err)
-      ran = heapprof("memcheck", "--out=none/report", *RUBY, "-e", "")
+      ran = heapprof("memcheck", "--output=none/report", *RUBY, "-e", "")
       assert_equal [1, "heapprof memcheck: none/report: No such file or directory\n"], [ran.status, ran.err]
     end
   end

@@ -95,7 +95,7 @@ module Attached
     end
   end
 
-  # Stacks of `heapprof record --format collapsed`, outermost first, by how much of the time they take.
+  # Stacks of `heapprof record --to collapsed`, outermost first, by how much of the time they take.
   def collapsed(text)
     stacks = Hash.new(0)
     text.each_line { |line| stacks[line[/\A(.*) \d+$/, 1].split(";")] += line[/\d+$/].to_i }

@@ -143,6 +143,9 @@ module HeapprofCommand
     assert_equal "", ran.out
   end
 
+  # The names of all commands.
+  def commands = heapprof!("help").out.scan(/^  ([a-z]+(?: [a-z]+)?)  +\S/).flatten
+
   def in_directory
     Dir.mktmpdir { |directory| Dir.chdir(directory) { yield directory } }
   end

@@ -1,0 +1,43 @@
+/* options.c - the table of options (options.h) as data, and by letter and name. */
+#include "cli/options.h"
+
+#include <string.h>
+
+const struct cli_option_words cli_option_words[CLI_OPTION_COUNT] = {
+#define LETTER(option, name, letter, value, meaning) [CLI_##option] = {name, letter, value, meaning},
+#define WORD(option, name, value, meaning) [CLI_##option] = {name, 0, value, meaning},
+    CLI_OPTIONS(LETTER, WORD)
+#undef LETTER
+#undef WORD
+};
+
+const struct cli_old_spelling cli_old_spellings[] = {
+#define SPELLING(command, spelling, option) {command, spelling, CLI_##option},
+    CLI_OLD_SPELLINGS(SPELLING)
+#undef SPELLING
+    {0}
+};
+
+/* A letter with two meanings would be a case that stands twice, which does not compile. */
+enum cli_option_id
+cli_option_of_letter(char letter)
+{
+    switch (letter) {
+#define LETTER(option, name, letter, value, meaning) case letter: return CLI_##option;
+#define WORD(option, name, value, meaning)
+      CLI_OPTIONS(LETTER, WORD)
+#undef LETTER
+#undef WORD
+      default: return CLI_NO_OPTION;
+    }
+}
+
+enum cli_option_id
+cli_option_of_name(const char *name, size_t length)
+{
+    for (enum cli_option_id option = CLI_NO_OPTION + 1; option < CLI_OPTION_COUNT; option++) {
+        const char *other = cli_option_words[option].name;
+        if (strlen(other) == length && !strncmp(other, name, length)) return option;
+    }
+    return CLI_NO_OPTION;
+}

@@ -1,0 +1,56 @@
+/* output.c - the file of --output, for commands that print one thing.
+ *
+ * What is printed goes to stdout, or to a temporary file without a name. At the end it is mapped
+ * and written to the path, where it appears whole (os/file.h). So a result may be larger than
+ * memory, and no half of it is left behind.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "os/file.h"
+
+FILE *
+cli_output_open(const struct cli *cli)
+{
+    const char *path = cli->values[CLI_OUTPUT];
+    FILE *out;
+    int error;
+
+    if (!path || !strcmp(path, "-")) return stdout;
+    error = rb_heapprof_file_check(path);
+    out = error ? NULL : tmpfile();
+    if (!out) cli_wrong(cli, "%s: %s", path, strerror(error ? error : errno));
+    return out;
+}
+
+int
+cli_output_copy(const struct cli *cli, int fd)
+{
+    const char *path = cli->values[CLI_OUTPUT];
+    struct stat status;
+    void *bytes = "";
+    int error = fstat(fd, &status) == 0 ? 0 : errno;
+    size_t size = error ? 0 : (size_t)status.st_size;
+
+    if (size > 0) bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED) error = errno;
+    if (!error) error = rb_heapprof_file_write_whole(path, bytes, size, true);
+    if (size > 0 && bytes != MAP_FAILED) munmap(bytes, size);
+    return error ? cli_wrong(cli, "%s: %s", path, strerror(error)) : CLI_DONE;
+}
+
+int
+cli_output_end(const struct cli *cli, FILE *out)
+{
+    int status;
+
+    if (out == stdout) return cli_finish(cli);
+    if (fflush(out) != 0 || ferror(out)) status = cli_wrong(cli, "%s: %s", cli->values[CLI_OUTPUT], strerror(errno));
+    else status = cli_output_copy(cli, fileno(out));
+    fclose(out);
+    return status;
+}
