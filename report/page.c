@@ -60,6 +60,7 @@ put_frames(struct report_json *json, const struct report_page_tables *tables)
     put_column(json, "name", &tables->files, 0, 0);
     put_column(json, "gem", &tables->files, 1, 0);
     put_column(json, "own", &tables->files, 2, 0);
+    put_column(json, "short", &tables->files, 3, 0);
     report_json_end(json, '}');
     begin(json, "functions", '{');
     put_column(json, "name", &tables->functions, 0, 0);

@@ -40,7 +40,7 @@ report_page_tables_init(struct report_page_tables *tables, uint32_t type_count, 
     tables->directory = directory;
     rb_heapprof_mem_init(mem, SIZE_MAX);
     rb_heapprof_strings_init(&tables->strings, mem);
-    report_tuples_init(&tables->files, mem, 3);
+    report_tuples_init(&tables->files, mem, 4);
     report_tuples_init(&tables->functions, mem, 3);
     report_tuples_init(&tables->nodes, mem, 3);
     report_tuples_init(&tables->labels, mem, 5);
@@ -95,6 +95,19 @@ small_number(int64_t number)
     return number > 0 && number < UINT32_MAX ? (uint32_t)number : 0;
 }
 
+/* Interns a part of a text of that table. Of a longer text the first 4096 bytes count. Returns false if there is no
+ * memory. */
+static bool
+intern_part(struct report_page_tables *tables, const char *part, size_t length, uint32_t *number)
+{
+    char copy[4096]; /* because a text to intern must not lie in the table of strings */
+
+    if (length > sizeof(copy)) length = sizeof(copy);
+    memcpy(copy, part, length);
+    *number = rb_heapprof_strings_intern(&tables->strings, copy, length);
+    return *number != UINT32_MAX;
+}
+
 /* Returns the file of that name, a string of the tables, or 0 if there is no memory. */
 static uint32_t
 add_file(struct report_page_tables *tables, uint32_t name)
@@ -102,13 +115,12 @@ add_file(struct report_page_tables *tables, uint32_t name)
     size_t length;
     const char *path = rb_heapprof_strings_get(&tables->strings, name, NULL);
     const char *belongs = report_gem(path, tables->directory, &length);
-    char gem[256]; /* a copy, because a text to intern must not lie in the table of strings */
-    uint32_t file[3] = {name, 0, report_own_p(path, tables->directory)};
+    uint32_t file[4] = {name, 0, report_own_p(path, tables->directory), 0};
 
-    if (length > sizeof(gem)) length = sizeof(gem);
-    memcpy(gem, belongs, length);
-    file[1] = rb_heapprof_strings_intern(&tables->strings, gem, length);
-    return file[1] == UINT32_MAX ? 0 : report_tuples_add(&tables->files, file);
+    if (!intern_part(tables, belongs, length, &file[1])) return 0;
+    path = rb_heapprof_strings_get(&tables->strings, name, NULL);
+    path = report_short_path(path, tables->directory);
+    return intern_part(tables, path, strlen(path), &file[3]) ? report_tuples_add(&tables->files, file) : 0;
 }
 
 /* Returns 0 if there is no memory. */

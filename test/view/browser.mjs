@@ -97,9 +97,14 @@ export async function click(page, name) {
     await found.asElement().click();
 }
 
-export async function group(page, name) {
-    const value = await page.$$eval("#group option", (options, wanted) => options.find((one) => one.textContent === wanted)?.value, name);
-    await page.select("#group", value);
+// By its name in the file, or of a page of a dump the one that is shown.
+export const group = (page, name) => pick(page, "#group", name);
+export const type = (page, name) => pick(page, "#type", name);
+
+async function pick(page, menu, name) {
+    const value = await page.$$eval(`${menu} option`, (options, wanted) =>
+        options.find((one) => (one.dataset.name ?? one.textContent) === wanted)?.value, name);
+    await page.select(menu, value);
 }
 
 // How many pixels of which colour an element has: { "r, g, b": count }.

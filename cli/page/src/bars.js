@@ -1,6 +1,6 @@
 // bars.js - a whole and its parts as one bar, with a legend: the RSS ladder, the ages.
 
-import { stepColour } from "./colours.js";
+import { BAR_COLOURS, placesByName, stepColour } from "./colours.js";
 import { element } from "./dom.js";
 import { formatChange, formatShare, formatValue } from "./format.js";
 
@@ -13,10 +13,11 @@ export function drawBar(place, { title, parts, unit, signed, total, ordered }) {
     const text = (value) => (signed ? formatChange(value, unit) : formatValue(value, unit));
     const say = (part) => `${part.name}: ${text(part.value)} (${formatShare(part.value, whole)})`;
     const shown = parts.filter((part) => part.value !== 0);
+    const places = placesByName(shown.map((part) => part.name), BAR_COLOURS);
     const paint = (piece, i) => {
         if (signed) piece.classList.add(shown[i].value > 0 ? "grew" : "shrank");
         else if (ordered) piece.style.background = stepColour(i / Math.max(1, shown.length - 1));
-        else piece.classList.add(`part${i % 12}`);
+        else piece.classList.add(`part${places.get(shown[i].name)}`);
         return piece;
     };
 

@@ -12,3 +12,38 @@ export function element(name, attributes = {}, ...children) {
 export function byId(id) {
     return document.getElementById(id);
 }
+
+// A text that may go on in the next line after "::" and "/".
+export function breakable(text) {
+    return text.split(/(?<=::|\/)/).flatMap((part, i) => (i > 0 ? [document.createElement("wbr"), part] : [part]));
+}
+
+// Calls action when nothing has happened for some milliseconds.
+export function debounced(milliseconds, action) {
+    let timer;
+    return (...args) => {
+        clearTimeout(timer);
+        timer = setTimeout(() => action(...args), milliseconds);
+    };
+}
+
+// Puts a text on the clipboard. Browsers that do not let a page of a file do so have the older way.
+export async function copyText(text) {
+    try {
+        await navigator.clipboard.writeText(text);
+    } catch {
+        const area = element("textarea", { class: "offscreen" });
+        area.value = text;
+        document.body.append(area);
+        area.select();
+        document.execCommand("copy");
+        area.remove();
+    }
+}
+
+// Hands a text over as a file.
+export function download(name, text) {
+    const link = element("a", { download: name, href: URL.createObjectURL(new Blob([text], { type: "text/csv" })) });
+    link.click();
+    URL.revokeObjectURL(link.href);
+}

@@ -11,10 +11,11 @@ const ROW = 20; // pixels
 const MOST = 3000;
 const NARROWEST = 1 / 2000; // of the width
 
-export function createFlame(element, { describe, colour, onZoom, onSelect }) {
+// upward: callers stand above what they call, and the root is at the bottom.
+export function createFlame(element, { describe, colour, onZoom, onSelect, upward = false }) {
     const chart = flamegraph()
         .cellHeight(ROW)
-        .inverted(true)
+        .inverted(!upward)
         .sort(false)
         .transitionDuration(0)
         .resetHeightOnZoom(true)
@@ -26,58 +27,72 @@ export function createFlame(element, { describe, colour, onZoom, onSelect }) {
     let drawn = false;
 
     return {
-        draw(profile, sums, zoomed) {
+        draw(tree, sums, zoomed) {
             chart.width(Math.max(200, element.clientWidth));
-            const data = visibleFrames(profile, sums, zoomed);
+            const data = visibleFrames(tree, sums, zoomed);
             if (drawn) chart.update(data);
             else select(element).datum(data).call(chart);
             drawn = true;
-            settle(element, chart.width());
+            settle(element, chart.width(), upward);
+        },
+        // Other colours, and what they say, in the frames that are drawn.
+        paint() {
+            const frames = select(element).selectAll("g.frame");
+            frames.select("rect").attr("fill", (d) => colour(d.data));
+            frames.select("title").text((d) => describe(d.data));
         },
         mark(frame) {
-            select(element).selectAll("g.frame").classed("selected", (d) => d.data.frame === frame);
+            select(element).selectAll("g.frame").classed("selected", (d) => d.data.frame === frame && !d.data.rest);
+        },
+        // Scrolls to a frame; false: it is not drawn.
+        show(frame) {
+            const found = select(element).selectAll("g.frame").filter((d) => d.data.frame === frame && !d.data.rest).node();
+            found?.scrollIntoView({ block: "nearest", inline: "nearest" });
+            return found !== null;
         },
     };
 }
 
 // Frames stand where they belong at once: d3-flame-graph widens new ones within a quarter of a second,
 // whatever duration it is told.
-function settle(element, width) {
+function settle(element, width, upward) {
     const frames = select(element).selectAll("g.frame").interrupt();
-    frames.attr("transform", (d) => `translate(${d.x0 * width},${d.depth * ROW})`);
+    const rows = 1 + Math.max(0, ...frames.data().map((d) => d.depth));
+    const top = (d) => ROW * (upward ? rows - 1 - d.depth : d.depth);
+    select(element).select("svg").attr("height", rows * ROW);
+    frames.attr("transform", (d) => `translate(${d.x0 * width},${top(d)})`);
+    frames.classed("fold", (d) => d.data.fold);
     frames.select("rect").interrupt().attr("width", (d) => (d.x1 - d.x0) * width);
     frames.select("div").interrupt().text((d) => d.data.name);
 }
 
-// The tree that is drawn: { name, value, frame, fade, rest, children }. rest: how many frames stand
-// together here; fade: what is zoomed to lies below.
-export function visibleFrames(profile, sums, zoomed) {
-    const least = narrowest(profile, sums, zoomed);
-    const top = branch(profile, sums, zoomed, least);
+// The tree that is drawn: { name, value, frame, fade, rest, fold, children }. rest: how many frames stand
+// together here; fade: what is zoomed to lies below; fold: it unfolds.
+export function visibleFrames(tree, sums, zoomed) {
+    const least = narrowest(tree, sums, zoomed);
+    const top = branch(tree, sums, zoomed, least);
     let data = top;
-    for (let frame = profile.frameParent[zoomed]; zoomed > 0 && frame >= 0; ) {
-        data = { ...leaf(profile, frame, top.value), fade: true, children: [data] };
-        frame = profile.frameParent[frame];
+    for (let frame = tree.frameParent[zoomed]; zoomed > 0 && frame >= 0; ) {
+        data = { ...leaf(tree, frame, top.value), fade: true, children: [data] };
+        frame = tree.frameParent[frame];
     }
     return data;
 }
 
-function leaf(profile, frame, value) {
-    const f = profile.frameFunction[frame];
-    const name = f < 0 ? "all" : profile.strings[profile.functions.name[f]];
-    return { name, value, frame, children: [] };
+function leaf(tree, frame, value) {
+    return { name: tree.nameOf(frame), value, frame, fold: tree.heads(frame).length > 0, children: [] };
 }
 
-function branch(profile, sums, zoomed, least) {
-    const { start, list } = profile.children;
-    const top = leaf(profile, zoomed, sums.width[zoomed]);
+function branch(tree, sums, zoomed, least) {
+    const { start, list } = tree.children;
+    const top = leaf(tree, zoomed, sums.width[zoomed]);
     const todo = [top];
     while (todo.length > 0) {
         const above = todo.pop();
         const below = [...list.subarray(start[above.frame], start[above.frame + 1])];
         below.sort((a, b) => sums.width[b] - sums.width[a]);
         const shown = below.filter((frame) => sums.width[frame] >= least);
-        above.children = shown.map((frame) => leaf(profile, frame, sums.width[frame]));
+        above.children = shown.map((frame) => leaf(tree, frame, sums.width[frame]));
         todo.push(...above.children);
 
         const hidden = below.slice(shown.length).filter((frame) => sums.width[frame] > 0);
@@ -93,7 +108,7 @@ function rest(frame, count, value) {
 }
 
 // The width below which a frame is not drawn: that of the MOST widest, if there are more.
-function narrowest(profile, sums, zoomed) {
+function narrowest(tree, sums, zoomed) {
     const least = Math.max(Number.MIN_VALUE, sums.width[zoomed] * NARROWEST);
     const wide = sums.width.filter((width) => width >= least);
     if (wide.length <= MOST) return least;

@@ -22,11 +22,6 @@ export function formatShare(part, whole) {
     return whole === 0 ? "" : `${((100 * part) / whole).toFixed(1)}%`.replace("-", "−");
 }
 
-// A path's last parts, enough to know the file by.
-export function shortPath(path) {
-    return path.split("/").slice(-3).join("/");
-}
-
 // In the largest unit that it has one of, with three digits.
 function scaled(value, scale) {
     let step = 0;

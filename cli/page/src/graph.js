@@ -8,9 +8,9 @@ import { buildChildren } from "./profile.js";
 export function readTree({ tree }) {
     return {
         ...tree,
-        strings: tree.name,
-        functions: { name: tree.name.map((_, frame) => frame) },
         frameFunction: tree.name.map((_, frame) => (frame === 0 ? -1 : frame)),
+        nameOf: (frame) => (frame === 0 ? "all" : tree.name[frame]),
+        heads: () => [],
         frameParent: tree.parent,
         frameCount: tree.name.length,
         children: buildChildren(tree.parent),

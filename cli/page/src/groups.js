@@ -6,10 +6,9 @@
 //
 // Both give [{ name, hint, detail, self, total, keeps, function, line }]: keeps(row) is the filter that
 // choosing the group makes; hint and detail say where it is, in short and in full; function, where
-// there is one, is the function the group stands for, and line the line.
+// there is one, is the function the group stands for, and line the line; last: it is the rest.
 
-import { shortPath } from "./format.js";
-import { fileName, functionName } from "./profile.js";
+import { fileName, functionName, shortFile } from "./profile.js";
 import { rowFrame } from "./sums.js";
 
 const NONE = -1;
@@ -24,7 +23,7 @@ export function groupings(profile) {
         stackGrouping(profile, "function", (f) => definition[f], (f) => describeFunction(profile, f, native[f])),
         ...byClass,
         stackGrouping(profile, "file", (f) => profile.functions.file[f], (file) => ({
-            name: shortPath(fileName(profile, file)) || "(no file)",
+            name: shortFile(profile, file) || "(no file)",
             detail: fileName(profile, file),
         })),
         stackGrouping(profile, "gem", (f) => profile.files.gem[profile.functions.file[f]], (gem) => ({
@@ -55,7 +54,7 @@ function describeFunction(profile, f, native) {
     const line = profile.functions.line[f];
     return {
         name: functionName(profile, f),
-        hint: shortPath(file),
+        hint: shortFile(profile, profile.functions.file[f]),
         detail: line > 0 ? `${file}:${line}` : file,
         function: f,
     };
@@ -166,7 +165,8 @@ export function labelText(profile, label) {
     return profile.strings[text[label]] || `${number[label]} ${profile.strings[unit[label]]}`.trim();
 }
 
-// The innermost frame of the application's own code, by line. Functions may share one: what most of it is of names it.
+// The innermost frame of the application's own code, by line. Functions may share one: what most of it is of names it. The VM's own
+// tables have a row each: the line at which one of them happened to grow does not keep it alive.
 function appGrouping(profile) {
     const { parent, function: functions, line } = profile.nodes;
     const own = new Int32Array(profile.nodeCount);
@@ -177,17 +177,31 @@ function appGrouping(profile) {
         places.push(own[node] === node ? `${file}:${line[node]}` : places[own[node]]);
     }
     const ownOfRow = (row) => (profile.rows.node[row] < 0 ? NONE : own[profile.rows.node[row]]);
-    return rowGrouping(profile, "app line", (row) => places[ownOfRow(row)], (place, row) => describeLine(profile, ownOfRow(row)));
+    const tables = profile.sets.map((set) => vmTable(profile, set));
+    const place = (row) => tables[profile.rows.set[row]] ?? places[ownOfRow(row)];
+    const describe = (_, row) => {
+        const table = tables[profile.rows.set[row]];
+        return table ? { name: table, detail: `A table of the VM: ${table}` } : describeLine(profile, ownOfRow(row));
+    };
+    return rowGrouping(profile, "app line", place, describe);
+}
+
+// "[VM] symbols", of rows whose class or owner is that; undefined: of others.
+function vmTable(profile, set) {
+    const { key, text } = profile.labels;
+    const label = set.find((one) => ["class", "owner"].includes(profile.strings[key[one]]) && profile.strings[text[one]].startsWith("[VM] "));
+    return label === undefined ? undefined : profile.strings[text[label]];
 }
 
 function describeLine(profile, node) {
-    if (node === NONE) return { name: "(none of the application)" };
+    if (node === NONE) return { name: "(no line of the application)", last: true };
     const f = profile.nodes.function[node];
-    const path = fileName(profile, profile.functions.file[f]);
+    const file = profile.functions.file[f];
     const line = profile.nodes.line[node];
     return {
-        name: `${shortPath(path)}:${line}`,
-        detail: `${functionName(profile, f)} ${path}:${line}`,
+        name: `${shortFile(profile, file)}:${line}`,
+        hint: functionName(profile, f),
+        detail: `${functionName(profile, f)} ${fileName(profile, file)}:${line}`,
         function: f,
         line,
     };

@@ -24,8 +24,8 @@ export function functionName(profile, f) {
     return profile.strings[profile.functions.name[f]];
 }
 
-export function functionFile(profile, f) {
-    return profile.functions.file[f];
+export function shortFile(profile, file) {
+    return profile.strings[profile.files.short[file]];
 }
 
 export function fileName(profile, file) {

@@ -1,126 +1,264 @@
 // profile_page.js - the page of `heapprof view`: its state, and what is drawn anew when that changes.
 //
-//     profile --filters, zoom--> chosen rows --type--> sums of frames --> flame graph, table, bars
+//     profile --filters--> sums of frames --folds, view--> tree --> flame graph
+//                 `--zoom--> chosen rows --> table, bars, source
 //
-// Everything is computed from the profile each time: a hundred thousand rows take milliseconds.
+// Each step is computed again when what it is made of has changed (memo.js): a search colours what is drawn already.
 
+import { readAddress, writeAddress } from "./address.js";
 import { drawBar } from "./bars.js";
-import { changeColour, FOUND, NEUTRAL, originColour } from "./colours.js";
+import { changeColour, changeSteps, FOUND, gemColours, NEUTRAL, originColour } from "./colours.js";
 import { json } from "./data.js";
-import { byId, element } from "./dom.js";
+import { byId, copyText, debounced, download, element } from "./dom.js";
+import { explainEmpty } from "./empty.js";
 import { createFlame } from "./flame.js";
+import { findFolds, gemOfToken } from "./folds.js";
 import { formatChange, formatShare, formatValue } from "./format.js";
-import { groupings } from "./groups.js";
+import { groupings, markBelow } from "./groups.js";
 import { listenToKeys } from "./keys.js";
+import { remembered } from "./memo.js";
+import { fullTypeName, groupName, typeName, typeOrder } from "./names.js";
 import { fileName, functionName, readProfile, shownType } from "./profile.js";
-import { matcher, matchFunctions, sumFound } from "./search.js";
+import { listFound, matcher, matchFunctions, sumFound } from "./search.js";
 import { drawSource, heaviestLine, sumLines } from "./source.js";
-import { chooseRows, sumFrames } from "./sums.js";
-import { drawTable } from "./table.js";
+import { chooseRows, insideOf, sumFrames } from "./sums.js";
+import { csv, drawTable } from "./table.js";
+import { callerTree, callSums, callTree, pathTo, sandwich } from "./tree.js";
+
+const PAUSE = 120; // milliseconds without a key, before the search is done
 
 const profile = readProfile(json);
+const folds = findFolds(profile);
 const groups = groupings(profile);
-const state = {
+const gems = gemColours([...new Set(profile.files.gem)].map((gem) => profile.strings[gem]).filter((gem) => !gem.startsWith("(")));
+const first = groups.find(({ name }) => name === (profile.files.own.some(Boolean) ? "app line" : "function"));
+const VIEWS = [["calls", "Calls, from the program’s start"], ["callers", "Callers, from what allocates"], ["function", "One function: callers and callees"]];
+const start = {
     type: profile.default,
-    group: groups[0],
-    by: "self",
-    filters: [],  // [{ text, keeps }]
-    zoomed: 0,    // a frame
+    group: first,
+    by: "total",
+    filters: [],       // [{ group, name, keeps }]
+    view: "calls",
+    folding: true,
+    opened: new Set(), // heads of folds that are unfolded
+    focus: null,       // in the view of one function, that function
+    zoomed: [],        // tokens, from the root to the frame
     search: "",
-    selected: 0,  // a frame
-    looked: null, // whose source is shown: { function, line }; marked: its frames have a colour of their own
+    match: 0,          // which of the found frames is looked at
+    looked: null,      // whose source is shown: { function, line }; marked: its frames have a colour of their own
 };
+const state = { ...start };
+let selected = 0; // a frame of the tree
 let now; // what the state leads to: recompute
 
-const flame = createFlame(byId("flame"), {
-    describe: (data) => (data.rest ? data.name : describeFrame(data.frame)),
-    colour: (data) => frameColour(data),
-    onZoom: (data) => zoom(data.frame),
+const events = {
+    describe: (data) => describe(now.main, data),
+    colour: (data) => frameColour(now.main, data),
+    onZoom: (data) => (data.fold && !data.rest ? unfold(now.main, data.frame) : zoom(data.frame)),
     onSelect: (data) => select(data.frame),
-});
+};
+const flame = createFlame(place("calls"), events);
+const parts = ["callers", "callees"].map((part) => [part, createFlame(place(part), {
+    describe: (data) => describe(now[part], data),
+    colour: (data) => frameColour(now[part], data),
+    onZoom: (data) => recentre(now[part], data),
+    onSelect: (data) => { byId("status").textContent = describe(now[part], data); },
+    upward: part === "callers",
+})]);
+
+function place(name) {
+    const made = element("div", { class: `picture ${name}` });
+    byId("flame").append(made);
+    return made;
+}
 
 // ---- from the state to numbers ----
 
+const filterRows = remembered((filters) => chooseRows(profile, filters, null));
+const sumProfile = remembered((type, rows) => sumFrames(profile, type, rows));
+const findFunctions = remembered((search) => {
+    const matches = matcher(search);
+    return { matches, found: matches && matchFunctions(profile, matches) };
+});
+const findFrames = remembered((sums, found) => (found ? listFound(profile, sums, found) : []));
+// The folds that are open: those that were clicked, and those that have what is looked at inside.
+const openFolds = remembered((opened, match, focus) => {
+    const open = new Set(opened).add(folds.head[match]);
+    if (focus !== null) profile.frameFunction.forEach((f, frame) => f === focus && open.add(folds.head[frame]));
+    return open;
+});
+const makeCalls = remembered((folding, open) => callTree(profile, folding ? folds : null, open));
+const sumCalls = remembered((tree, sums) => callSums(profile, tree, sums));
+const makeMain = remembered((view, tree, sums, path) =>
+    (view === "callers" ? callerTree(profile, tree, sums, path) : { ...tree, sums, zoomed: followPath(tree, path) }));
+const makeSandwich = remembered((tree, sums, focus) => sandwich(profile, tree, sums, focus));
+const chooseShown = remembered((rows, main, calls, focus) => {
+    const inside = insideNow(main, calls, focus);
+    return inside ? rows.map((one, row) => (one && profile.rows.node[row] >= 0 && inside[profile.nodeFrame[profile.rows.node[row]]] ? 1 : 0)) : rows;
+});
+const listGroups = remembered((group, type, chosen) => group.list({ type, chosen, sums: sumFrames(profile, type, chosen) }));
+const markFound = remembered((calls, found) => {
+    const marked = new Uint8Array(calls.frameCount);
+    if (found) for (let frame = 1; frame < profile.frameCount; frame++) marked[calls.placeOf[frame]] |= found[profile.frameFunction[frame]];
+    return marked;
+});
+
 function recompute() {
-    const chosen = chooseRows(profile, state.filters, state.zoomed);
-    const sums = sumFrames(profile, state.type, chosen);
+    const rows = filterRows(state.filters);
+    const sums = sumProfile(state.type, rows);
+    const { matches, found } = findFunctions(state.search);
+    const listed = findFrames(sums, found);
+    const match = listed.length > 0 ? listed[state.match % listed.length] : 0;
+    const focus = state.view === "function" ? state.focus : null;
+    const calls = makeCalls(state.folding, openFolds(state.opened, folds.head[match] > 0 ? match : 0, focus));
+    const callsSums = sumCalls(calls, sums);
+    const main = makeMain(state.view, calls, callsSums, state.zoomed);
     const values = profile.rows.values[state.type];
-    const matches = matcher(state.search);
-    const found = matches && matchFunctions(profile, matches);
+    const chosen = chooseShown(rows, main, calls, focus);
     now = {
-        chosen,
-        sums,
-        matches,
-        found,
-        errors: sumErrors(chosen),
-        type: state.type,
+        ...(focus === null ? {} : makeSandwich(calls, callsSums, focus)),
+        sums, matches, found, listed, match, calls, main, chosen, rows,
+        marked: markFound(calls, found),
+        zoomed: main.zoomed,
         unit: profile.types[state.type][1],
         signed: profile.old !== null || values.some((value) => value < 0),
-        whole: state.zoomed === 0 ? sums.width[0] : sumFrames(profile, state.type, chooseRows(profile, state.filters, 0)).width[0],
+        whole: sums.width[0],
     };
+    now.errors = sumErrors(rows);
+    now.most = now.signed ? sums.net.reduce((most, one) => Math.max(most, Math.abs(one)), 0) : 0;
+}
+
+// The frame that the tokens lead to, as far as they lead.
+function followPath(tree, path) {
+    const { start: begin, list } = tree.children;
+    let frame = 0;
+    for (const token of path) {
+        const below = list.subarray(begin[frame], begin[frame + 1]).find((one) => tree.token[one] === token);
+        if (below === undefined) break;
+        frame = below;
+    }
+    return frame;
+}
+
+// The profile's frames whose rows the table shows; null: all.
+function insideNow(main, calls, focus) {
+    if (focus !== null) return markBelow(profile, (frame) => calls.token[calls.placeOf[frame]] === focus);
+    if (main.zoomed === 0) return null;
+    let inside;
+    if (main.amountsOf) {
+        inside = new Uint8Array(calls.frameCount);
+        for (const frame of main.amountsOf(main.zoomed)) inside[frame] = 1;
+    } else inside = insideOf(main, main.zoomed);
+    return calls.placeOf.map((frame) => inside[frame]);
 }
 
 // How far each frame's value may be off, two standard deviations; null: not known. Of a difference what
 // stayed was measured by the same samples, so that more would have to be known.
-function sumErrors(chosen) {
+function sumErrors(rows) {
     const variance = profile.variances[state.type];
-    if (variance < 0 || profile.old !== null) return null;
-    return sumFrames(profile, variance, chosen).net.map((one) => 2 * Math.sqrt(Math.max(0, one)));
+    if (variance < 0 || profile.old !== null || state.view !== "calls") return null;
+    return sumCalls2(now.calls, sumVariance(variance, rows)).net.map((one) => 2 * Math.sqrt(Math.max(0, one)));
 }
+const sumVariance = remembered((type, rows) => sumFrames(profile, type, rows));
+const sumCalls2 = remembered((tree, sums) => callSums(profile, tree, sums));
 
-function errorText(frame) {
-    return now.errors?.[frame] > 0 && !now.signed ? ` ± ${valueText(now.errors[frame])}` : "";
-}
+// ---- what a frame is ----
 
 function valueText(value) {
     return now.signed ? formatChange(value, now.unit) : formatValue(value, now.unit);
 }
 
-function describeFrame(frame) {
-    const { sums, whole } = now;
-    const numbers = `${valueText(sums.net[frame])}${errorText(frame)}, ${formatShare(sums.net[frame], whole)}`;
-    if (frame === 0) return `all: ${numbers}`;
-    const f = profile.frameFunction[frame];
-    const path = fileName(profile, profile.functions.file[f]);
-    return `${functionName(profile, f)}: ${numbers}, self ${valueText(sums.self[frame])}\n${path}`;
+function describe(tree, { frame, rest, name }) {
+    return rest ? name : describeFrame(tree, frame);
 }
 
-function frameColour({ frame, rest }) {
-    if (frame === 0 || rest) return NEUTRAL;
-    const f = profile.frameFunction[frame];
-    if (now.found?.[f] || (state.looked?.marked && state.looked.function === f)) return FOUND;
-    if (now.signed) return changeColour(now.sums.net[frame] / now.sums.width[frame]);
-    const file = profile.functions.file[f];
-    if (profile.files.own[file]) return originColour("app", functionName(profile, f));
-    const gem = profile.strings[profile.files.gem[file]];
-    return gem.startsWith("(") ? originColour("library", functionName(profile, f)) : originColour("gem", gem);
+function describeFrame(tree, frame) {
+    const { sums } = tree;
+    const error = now.errors?.[frame] > 0 && !now.signed && tree === now.main ? ` ± ${valueText(now.errors[frame])}` : "";
+    const numbers = `${valueText(sums.net[frame])}${error}, ${formatShare(sums.net[frame], now.whole)}`;
+    const token = tree.token[frame];
+    if (frame === 0 && token === -1) return `all: ${numbers}`;
+    const self = tree.amountsOf ? "" : `, self ${valueText(sums.self[frame])}`;
+    if (token < 0) return `${tree.nameOf(frame)}: ${numbers}${self}\na click unfolds them`;
+    return `${functionName(profile, token)}: ${numbers}${self}\n${fileName(profile, profile.functions.file[token])}`;
+}
+
+function frameColour(tree, { frame, rest }) {
+    const token = tree.token[frame];
+    if (rest || token === -1) return foundIn(tree, frame) && !rest && frame > 0 ? FOUND : NEUTRAL;
+    if (foundIn(tree, frame) || (state.looked?.marked && state.looked.function === token)) return FOUND;
+    if (now.signed) return changeColour(tree.sums.net[frame], now.most);
+    if (token < 0) return gemColour(gemOfToken(token), "");
+    const file = profile.functions.file[token];
+    return profile.files.own[file] ? originColour("app", functionName(profile, token)) : gemColour(profile.files.gem[file], functionName(profile, token));
+}
+
+const gemColour = (gem, name) => gems.get(profile.strings[gem]) ?? originColour("library", name);
+
+function foundIn(tree, frame) {
+    if (!now.found) return false;
+    if (tree.token[frame] >= 0) return now.found[tree.token[frame]] === 1;
+    return tree.standsFor ? tree.standsFor(frame).some((at) => now.marked[at]) : now.marked[frame] === 1;
 }
 
 // ---- drawing ----
 
+let drawn = {}; // what the picture and the table were drawn from
+
 function draw() {
     recompute();
-    byId("nothing").hidden = now.sums.width[0] !== 0;
-    flame.draw(profile, now.sums, state.zoomed);
-    flame.mark(state.selected);
+    const nothing = explainEmpty(profile, {
+        type: state.type, width: now.sums.width[0], filtered: state.filters.length > 0,
+    });
+    byId("nothing").hidden = nothing === "";
+    byId("nothing").textContent = nothing;
+    drawPicture();
     drawGroups();
     drawAges();
     drawChips();
     drawLooked();
+    drawScale();
     drawStatus();
+    drawControls();
 }
 
+// What is drawn already has other colours only.
+function drawPicture() {
+    const both = state.view === "function";
+    const width = byId("flame").clientWidth;
+    const same = drawn.main === now.main && drawn.callers === now.callers && drawn.width === width && drawn.view === state.view;
+    if (!same) selected = now.zoomed;
+    document.querySelector("#flame .calls").hidden = both;
+    for (const [part] of parts) document.querySelector(`#flame .picture.${part}`).hidden = !both;
+    const pictures = both ? parts.map(([part, picture]) => [picture, now[part]]) : [[flame, now.main]];
+    for (const [picture, tree] of pictures) {
+        if (same) picture.paint();
+        else picture.draw(tree, tree.sums, tree.token[0] === -1 ? now.zoomed : 0);
+    }
+    flame.mark(selected);
+    drawn = { main: now.main, callers: now.callers, width, view: state.view, table: drawn.table };
+}
+
+const tableOf = () => ({
+    groups: listGroups(state.group, state.type, now.chosen),
+    columns: state.group.nested ? [["self", "self"], ["total", "with calls"]] : [["total", "held"]],
+    by: state.group.nested ? state.by : "total",
+});
+
 function drawGroups() {
+    const table = tableOf();
+    const key = [table.groups, table.by, now.matches, now.signed];
+    if (drawn.table && key.every((one, i) => one === drawn.table[i])) return;
+    drawn.table = key;
     drawTable(byId("table"), {
-        groups: state.group.list(now),
-        columns: state.group.nested ? [["self", "self"], ["total", "with calls"]] : [["total", "held"]],
-        by: state.group.nested ? state.by : "total",
+        ...table,
         text: valueText,
         whole: now.whole,
         signed: now.signed,
         matches: (group) => !now.matches || now.matches(group.name) || now.matches(group.detail ?? ""),
         onChoose: choose,
         onSort: (by) => change({ by }),
+        onCopy: (text) => copy(text, "the row"),
     });
 }
 
@@ -129,14 +267,14 @@ function drawLadder() {
     const type = profile.types.findIndex(([name]) => name === "rss_space");
     if (type < 0) return;
     const sums = sumFrames(profile, type, new Uint8Array(profile.rowCount).fill(1));
-    const parts = [];
+    const pieces = [];
     for (let frame = 1; frame < profile.frameCount; frame++) {
         if (sums.self[frame] === 0) continue;
         const name = functionName(profile, profile.frameFunction[frame]).replace(/^\[VM\] /, "");
-        parts.push({ name, value: sums.self[frame] });
+        pieces.push({ name, value: sums.self[frame] });
     }
-    const signed = profile.old !== null || parts.some((part) => part.value < 0);
-    drawBar(byId("ladder"), { title: "In memory (RSS)", parts, unit: "bytes", signed, total: sums.net[0] });
+    const signed = profile.old !== null || pieces.some((part) => part.value < 0);
+    drawBar(byId("ladder"), { title: "In memory (RSS)", parts: pieces, unit: "bytes", signed, total: sums.net[0] });
 }
 
 function drawAges() {
@@ -144,20 +282,21 @@ function drawAges() {
     byId("ages").hidden = !grouping;
     if (!grouping) return;
     const age = (group) => (/^\d/.test(group.name) ? parseInt(group.name, 10) : -1);
-    const parts = grouping.list(now)
+    const pieces = ageGroups(grouping, state.type, now.chosen)
         .map((group) => ({ name: group.name.replace(" gcs", ""), value: group.total, age: age(group) }))
         .filter((part) => part.age >= 0)
         .sort((a, b) => a.age - b.age);
-    const total = parts.reduce((sum, part) => sum + part.value, 0);
-    drawBar(byId("ages"), { title: "By age, in garbage collections survived", parts, unit: now.unit, signed: now.signed, total, ordered: true });
+    const total = pieces.reduce((sum, part) => sum + part.value, 0);
+    drawBar(byId("ages"), { title: "By age, in garbage collections survived", parts: pieces, unit: now.unit, signed: now.signed, total, ordered: true });
 }
+const ageGroups = remembered((grouping, type, chosen) => grouping.list({ type, chosen }));
 
 function drawChips() {
     const chips = state.filters.map((filter, i) =>
-        chip(filter.text, () => change({ filters: state.filters.filter((_, k) => k !== i) })));
-    if (state.zoomed > 0) {
-        chips.unshift(chip(`below ${functionName(profile, profile.frameFunction[state.zoomed])}`, () => zoom(0)));
-    }
+        chip(`${groupName(filter.group)}: ${filter.name}`, () => change({ filters: state.filters.filter((_, k) => k !== i) })));
+    const side = state.view === "callers" ? "allocated by" : "below";
+    if (now.zoomed > 0) chips.unshift(chip(`${side} ${now.main.nameOf(now.zoomed)}`, () => zoom(0)));
+    if (state.opened.size > 0) chips.push(chip(`${state.opened.size} unfolded`, () => change({ opened: new Set() })));
     byId("chips").replaceChildren(...chips);
 }
 
@@ -174,6 +313,7 @@ function drawLooked() {
     const file = profile.functions.file[f];
     const lines = sumLines(profile, file, state.type, now.chosen);
     byId("source-title").textContent = functionName(profile, f);
+    byId("source-both").hidden = state.view === "function" && state.focus === f;
     drawSource(byId("source-lines"), profile, {
         file,
         line: state.looked.line ?? heaviestLine(profile, f, lines),
@@ -183,30 +323,103 @@ function drawLooked() {
     });
 }
 
+// Which colour is which amount, of a difference.
+function drawScale() {
+    byId("difference").hidden = !now.signed;
+    byId("origins").hidden = now.signed;
+    if (!now.signed) return;
+    byId("scale").replaceChildren(...changeSteps(now.most).map((step) => {
+        const box = element("span", { class: "step" }, valueText(step));
+        box.style.background = changeColour(step, now.most);
+        return box;
+    }));
+}
+
 function drawStatus() {
-    byId("status").textContent = describeFrame(state.selected);
+    byId("status").textContent = describeFrame(state.view === "function" ? now.callees : now.main, state.view === "function" ? 0 : selected);
     byId("found").textContent = "";
+    byId("next").hidden = now.listed.length < 2;
     if (!now.found) return;
     const { sum, count } = sumFound(profile, now.sums, now.found);
     const frames = count === 1 ? "1 frame" : `${count} frames`;
     byId("found").textContent = `${frames}, ${valueText(sum)}, ${formatShare(sum, now.whole)}`;
 }
 
-// ---- what people do ----
-
-function change(changes) {
-    Object.assign(state, changes);
-    draw();
+function drawControls() {
+    byId("type").value = String(state.type);
+    byId("type").title = profile.types[state.type][0];
+    byId("group").value = String(groups.indexOf(state.group));
+    byId("group").title = state.group.name;
+    byId("view").value = state.view;
+    byId("folding").checked = state.folding;
+    if (document.activeElement !== byId("search")) byId("search").value = state.search;
 }
 
+// ---- what people do ----
+
+// step: the browser's "back" undoes it.
+function change(changes, step = true) {
+    Object.assign(state, changes);
+    draw();
+    writeAddress(addressFields(), step);
+}
+
+// A frame of the main tree.
 function zoom(frame) {
-    change({ zoomed: frame, selected: frame, looked: frame > 0 ? { function: profile.frameFunction[frame] } : null });
+    const token = now.main.token[frame];
+    change({ zoomed: pathTo(now.main, frame), looked: frame > 0 && token >= 0 ? { function: token } : null });
+}
+
+function unfold(tree, frame) {
+    const heads = tree.heads(frame);
+    if (heads.length === 0) return;
+    let above = now.zoomed;
+    while (above > frame) above = tree.frameParent[above];
+    change({ opened: new Set([...state.opened, ...heads]), zoomed: above === frame ? [] : state.zoomed });
+}
+
+// In the view of one function, a click on another one leads there.
+function recentre(tree, { frame, fold, rest }) {
+    if (rest) return;
+    if (fold) unfold(tree, frame);
+    else look(tree.token[frame]);
+}
+
+function look(f) {
+    change({ view: "function", focus: f, zoomed: [], looked: { function: f } });
 }
 
 function select(frame) {
-    state.selected = frame;
+    selected = frame;
     flame.mark(frame);
-    byId("status").textContent = describeFrame(frame);
+    flame.show(frame);
+    byId("status").textContent = describeFrame(now.main, frame);
+}
+
+// Goes to the found frame that is looked at; where it is too narrow to be drawn, its caller is zoomed to.
+function showMatch() {
+    if (now.match === 0 || state.view === "function") return;
+    if (state.view === "callers") {
+        flame.show([...now.main.token].indexOf(profile.frameFunction[now.match], 1));
+        return;
+    }
+    const frame = now.calls.placeOf[now.match];
+    selected = frame;
+    if (!flame.show(frame)) change({ zoomed: pathTo(now.main, Math.max(0, now.main.frameParent[frame])) }, false);
+    selected = frame;
+    flame.mark(frame);
+    flame.show(frame);
+    byId("status").textContent = describeFrame(now.main, frame);
+}
+
+function search(text) {
+    change({ search: text, match: 0 }, false);
+    showMatch();
+}
+
+function next() {
+    change({ match: (state.match + 1) % Math.max(1, now.listed.length) }, false);
+    showMatch();
 }
 
 function choose(group) {
@@ -215,18 +428,103 @@ function choose(group) {
         change({ looked: again ? null : { function: group.function, line: group.line, marked: true } });
         return;
     }
-    const text = `${state.group.name}: ${group.name}`;
-    if (state.filters.some((filter) => filter.text === text)) return;
-    change({ filters: [...state.filters, { text, keeps: group.keeps }] });
+    const filter = { group: state.group.name, name: group.name, keeps: group.keeps };
+    if (!state.filters.some(({ group: by, name }) => by === filter.group && name === filter.name)) change({ filters: [...state.filters, filter] });
+}
+
+function chooseView(view) {
+    if (view !== "function") change({ view, zoomed: [] });
+    else look(state.looked?.function ?? focusOf(selected) ?? largestFunction());
+}
+
+const focusOf = (frame) => (state.view === "calls" && now.main.token[frame] >= 0 ? now.main.token[frame] : undefined);
+
+function largestFunction() {
+    const { self } = now.sums;
+    let best = 1;
+    for (let frame = 1; frame < profile.frameCount; frame++) if (Math.abs(self[frame]) > Math.abs(self[best])) best = frame;
+    return profile.frameFunction[best] ?? 0;
+}
+
+async function copy(text, what) {
+    await copyText(text);
+    byId("copied").textContent = `Copied ${what}.`;
+}
+
+// Innermost first, as a backtrace.
+function copyStack() {
+    const { main } = now;
+    const frames = [];
+    for (let frame = selected; frame > 0; frame = main.frameParent[frame]) frames.push(frame);
+    if (main.amountsOf) frames.reverse();
+    const lines = frames.map((frame) => (main.token[frame] < 0 ? main.nameOf(frame) :
+        `${fileName(profile, profile.functions.file[main.token[frame]])}: ${functionName(profile, main.token[frame])}`));
+    copy(lines.join("\n"), "the stack");
+}
+
+// ---- the address ----
+
+function addressFields() {
+    const unless = (value, usual) => (value === usual ? undefined : value);
+    return {
+        type: unless(profile.types[state.type][0], profile.types[profile.default][0]),
+        by: unless(state.group.name, first.name),
+        sort: unless(state.by, start.by),
+        view: unless(state.view, start.view),
+        focus: state.view === "function" ? state.focus : undefined,
+        fold: state.folding ? undefined : "no",
+        open: state.opened.size > 0 ? [...state.opened].join(".") : undefined,
+        zoom: state.zoomed.length > 0 ? state.zoomed.join(".") : undefined,
+        search: unless(state.search, ""),
+        source: state.looked ? [state.looked.function, state.looked.line ?? "", state.looked.marked ? "m" : ""].join(".") : undefined,
+        filter: state.filters.map(({ group, name }) => `${group}:${name}`),
+    };
+}
+
+// What is not in this profile is left out: the address may be of another one.
+function restore() {
+    const fields = readAddress();
+    const number = (text, count) => (/^\d+$/.test(text) && Number(text) < count ? Number(text) : null);
+    const functions = profile.functions.name.length;
+    const type = profile.types.findIndex(([name]) => name === fields.get("type"));
+    const focus = number(fields.get("focus") ?? "", functions);
+    const view = VIEWS.some(([name]) => name === fields.get("view")) ? fields.get("view") : start.view;
+    const [looked, line, marked] = (fields.get("source") ?? "").split(".");
+    Object.assign(state, {
+        type: type < 0 ? start.type : type,
+        group: groups.find(({ name }) => name === fields.get("by")) ?? first,
+        by: fields.get("sort") === "self" ? "self" : start.by,
+        view: view === "function" && focus === null ? start.view : view,
+        focus,
+        folding: fields.get("fold") !== "no",
+        opened: new Set((fields.get("open") ?? "").split(".").map((head) => number(head, profile.frameCount)).filter((head) => folds.sizes.has(head))),
+        zoomed: (fields.get("zoom") ?? "").split(".").filter((token) => /^-?\d+$/.test(token)).map(Number),
+        search: fields.get("search") ?? "",
+        match: 0,
+        looked: number(looked, functions) === null ? null : { function: Number(looked), line: number(line, Infinity) ?? undefined, marked: marked === "m" },
+        filters: fields.getAll("filter").map(readFilter).filter(Boolean),
+    });
+    byId("search").value = state.search;
+}
+
+function readFilter(text) {
+    const [by] = text.split(":");
+    const grouping = groups.find(({ name }) => name === by);
+    const name = text.slice(by.length + 1);
+    const rows = filterRows([]);
+    const group = grouping && listGroups(grouping, state.type, rows).find((one) => one.name === name);
+    return group && { group: by, name, keeps: group.keeps };
 }
 
 // ---- the parts that stay ----
 
 function fillMenus() {
-    const option = (text, i, chosen) => element("option", { value: String(i), selected: i === chosen }, text);
-    const types = profile.types.map(([name], i) => shownType(profile, i) && option(name, i, state.type));
-    byId("type").append(...types.filter((one) => one));
-    byId("group").append(...groups.map(({ name }, i) => option(name, i, 0)));
+    const option = (value, name, raw) => element("option", { value: String(value), title: raw, "data-name": raw }, name);
+    const types = typeOrder(profile.types.map(([name]) => name)).filter((type) => shownType(profile, type));
+    byId("type").append(...types.map((type) => option(type, typeName(profile.types[type][0]), profile.types[type][0])));
+    const order = [first, ...groups.filter((group) => group !== first)];
+    byId("group").append(...order.map((group) => option(groups.indexOf(group), groupName(group.name), group.name)));
+    byId("view").append(...VIEWS.map(([name, text]) => option(name, text, name)));
 }
 
 function describeProfile() {
@@ -237,24 +535,49 @@ function describeProfile() {
     byId("facts").replaceChildren(...profile.comments.map((comment) => element("li", {}, comment)));
     byId("about").hidden = profile.comments.length === 0;
     byId("search").placeholder = "function or file ( / )";
-    byId("difference").hidden = profile.old === null;
-    byId("origins").hidden = profile.old !== null;
+    byId("widths").textContent = "what changed in it; its colour says by how much";
+    byId("views").hidden = false;
+    byId("folds").hidden = folds.sizes.size === 0;
+    byId("actions").hidden = false;
+    byId("save").hidden = false;
 }
 
 function listen() {
-    byId("type").addEventListener("change", (event) => change({ type: Number(event.target.value) }));
-    byId("group").addEventListener("change", (event) => change({ group: groups[Number(event.target.value)] }));
-    byId("search").addEventListener("input", (event) => change({ search: event.target.value.trim() }));
-    byId("reset").addEventListener("click", () => {
-        byId("search").value = "";
-        change({ filters: [], zoomed: 0, search: "", selected: 0, looked: null });
+    const on = (id, event, action) => byId(id).addEventListener(event, action);
+    on("type", "change", (event) => change({ type: Number(event.target.value) }));
+    on("group", "change", (event) => change({ group: groups[Number(event.target.value)] }));
+    on("view", "change", (event) => chooseView(event.target.value));
+    on("folding", "change", (event) => change({ folding: event.target.checked, zoomed: [] }));
+    on("search", "input", debounced(PAUSE, () => search(byId("search").value.trim())));
+    on("search", "keydown", (event) => {
+        if (event.key === "Enter") next();
     });
-    listenToKeys(byId("flame"), byId("search"), { profile, sums: () => now.sums, selected: () => state.selected, zoom, select });
+    on("next", "click", next);
+    on("reset", "click", () => {
+        byId("search").value = "";
+        change({ filters: [], zoomed: [], search: "", looked: null, opened: new Set(), view: start.view, folding: true });
+    });
+    on("copy-stack", "click", copyStack);
+    on("source-both", "click", () => look(state.looked.function));
+    on("save", "click", () => {
+        const { groups: list, columns, by } = tableOf();
+        download(`${profile.name.replace(/\.pb\.gz$/, "")}-${state.group.name.replaceAll(" ", "-")}.csv`, csv(list, columns, by));
+    });
+    listenToKeys(byId("flame"), byId("search"), {
+        tree: () => now.main, sums: () => now.main.sums, selected: () => selected, zoomed: () => now.zoomed,
+        zoom: (frame) => (now.main.heads(frame).length > 0 ? unfold(now.main, frame) : zoom(frame)),
+        select, copy: copyStack,
+    });
     window.addEventListener("resize", draw);
+    window.addEventListener("popstate", () => {
+        restore();
+        draw();
+    });
 }
 
 fillMenus();
 describeProfile();
 drawLadder();
 listen();
+restore();
 draw();

@@ -16,10 +16,11 @@ export function matcher(term) {
     return (text) => expression.test(text);
 }
 
-// Which functions are found: 1, the others 0.
+// Which functions are found: 1, the others 0. Many functions share a name or a file.
 export function matchFunctions(profile, matches) {
-    return Uint8Array.from(profile.functions.name, (_, f) =>
-        matches(functionName(profile, f)) || matches(fileName(profile, profile.functions.file[f])) ? 1 : 0);
+    const { functions } = profile;
+    const files = Uint8Array.from(profile.files.name, (_, file) => (matches(fileName(profile, file)) ? 1 : 0));
+    return Uint8Array.from(functions.name, (_, f) => (files[functions.file[f]] || matches(functionName(profile, f)) ? 1 : 0));
 }
 
 // What the found frames hold together, with what is below them, counted once; and how many they are.
@@ -36,4 +37,16 @@ export function sumFound(profile, sums, found) {
         if (!above) sum += sums.net[frame];
     }
     return { sum, count };
+}
+
+const LISTED = 1000;
+
+// The found frames, the widest first, and of more than LISTED those alone.
+export function listFound(profile, sums, found) {
+    const list = [];
+    for (let frame = 1; frame < profile.frameCount; frame++) {
+        if (found[profile.frameFunction[frame]] && sums.width[frame] > 0) list.push(frame);
+    }
+    const least = list.length > LISTED ? Float64Array.from(list, (frame) => sums.width[frame]).sort().at(-LISTED) : 0;
+    return list.filter((frame) => sums.width[frame] >= least).sort((a, b) => sums.width[b] - sums.width[a] || a - b).slice(0, LISTED);
 }

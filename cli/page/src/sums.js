@@ -4,10 +4,9 @@
 // its own change without the sign, and the widths of its children. So a frame where as much went as
 // came is wide, and pale.
 
-// The rows that every filter lets through, and that lie in the frame zoomed to: 1, the others 0.
-export function chooseRows(profile, filters, zoomed) {
+// The rows that every filter lets through, and whose frames are inside, if that is not null: 1, the others 0.
+export function chooseRows(profile, filters, inside) {
     const chosen = new Uint8Array(profile.rowCount);
-    const inside = insideOf(profile, zoomed);
     for (let row = 0; row < profile.rowCount; row++) {
         const node = profile.rows.node[row];
         if (inside && !(node >= 0 && inside[profile.nodeFrame[node]])) continue;
@@ -37,13 +36,10 @@ export function rowFrame(profile, row) {
     return node < 0 ? 0 : profile.nodeFrame[node];
 }
 
-// Which frames are the one zoomed to, or below it; null: all.
-function insideOf(profile, zoomed) {
-    if (zoomed === 0) return null;
-    const inside = new Uint8Array(profile.frameCount);
-    inside[zoomed] = 1;
-    for (let frame = zoomed + 1; frame < profile.frameCount; frame++) {
-        inside[frame] = inside[profile.frameParent[frame]];
-    }
+// Which frames of a tree are that one, or below it: 1, the others 0.
+export function insideOf(tree, top) {
+    const inside = new Uint8Array(tree.frameCount);
+    inside[top] = 1;
+    for (let frame = top + 1; frame < tree.frameCount; frame++) inside[frame] = inside[tree.frameParent[frame]];
     return inside;
 }

@@ -13,19 +13,24 @@ const LETTER = 7; // pixels, about
 
 export function createTreemap(element, { describe, colour, onZoom, onSelect }) {
     return {
-        draw(profile, sums, zoomed) {
+        draw(tree, sums, zoomed) {
             const width = Math.max(200, element.clientWidth), height = Math.max(200, Math.min(0.6 * window.innerHeight, 0.7 * width));
             element.replaceChildren();
             const svg = select(element).append("svg").attr("width", width).attr("height", height);
-            const frames = svg.selectAll("g").data(rectangles(profile, sums, zoomed, width, height)).join("g").attr("class", "frame")
+            const frames = svg.selectAll("g").data(rectangles(tree, sums, zoomed, width, height)).join("g").attr("class", "frame")
                 .attr("name", (d) => d.data.name)
                 .attr("transform", (d) => `translate(${d.x0},${d.y0})`)
-                .on("click", (_, d) => onZoom(outermost(d) ? { ...d.data, frame: Math.max(0, profile.frameParent[zoomed]) } : d.data))
+                .on("click", (_, d) => onZoom(outermost(d) ? { ...d.data, frame: Math.max(0, tree.frameParent[zoomed]) } : d.data))
                 .on("mouseover", (_, d) => onSelect(d.data));
             frames.append("title").text((d) => describe(d.data));
             frames.append("rect").attr("width", widthOf).attr("height", heightOf).attr("fill", (d) => colour(d.data));
             frames.filter((d) => heightOf(d) >= HEAD).append("text").attr("x", 4).attr("y", 13)
                 .text((d) => shortened(d.data.name, Math.floor((widthOf(d) - 8) / LETTER)));
+        },
+        paint() {
+            const frames = select(element).selectAll("g.frame");
+            frames.select("rect").attr("fill", (d) => colour(d.data));
+            frames.select("title").text((d) => describe(d.data));
         },
         mark(frame) {
             select(element).selectAll("g.frame").classed("selected", (d) => d.data.frame === frame && !d.data.rest);
@@ -38,8 +43,8 @@ const heightOf = (d) => d.y1 - d.y0;
 const outermost = (d) => d.depth === 0;
 
 // Parents before their children, which are drawn over them.
-function rectangles(profile, sums, zoomed, width, height) {
-    const root = hierarchy(zoomedTo(visibleFrames(profile, sums, zoomed), zoomed)).sum(withoutChildren);
+function rectangles(tree, sums, zoomed, width, height) {
+    const root = hierarchy(zoomedTo(visibleFrames(tree, sums, zoomed), zoomed)).sum(withoutChildren);
     treemap().size([width, height]).paddingTop(HEAD).paddingInner(1).paddingRight(2).paddingBottom(2).paddingLeft(2)(root);
     return root.descendants().filter((d) => widthOf(d) >= LEAST && heightOf(d) >= LEAST);
 }

@@ -243,6 +243,7 @@ TEST(PageTables, KnowWhoseAFileIs)
         bool own = tables.Text(tuple[0]) == "/srv/app.rb";
         EXPECT_EQ(own ? "(application)" : "rack-3.1.2", tables.Text(tuple[1]));
         EXPECT_EQ(own ? 1u : 0u, tuple[2]);
+        EXPECT_EQ(own ? "app.rb" : "rack-3.1.2/lib/rack.rb", tables.Text(tuple[3]));
     }
 }
 
