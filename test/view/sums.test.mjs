@@ -4,12 +4,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { placesByName } from "./page/colours.js";
+import { findFolds } from "./page/folds.js";
 import { definitions, groupings } from "./page/groups.js";
 import { neighbour } from "./page/keys.js";
 import { readProfile } from "./page/profile.js";
-import { matcher, matchFunctions, sumFound } from "./page/search.js";
+import { listFound, matcher, matchFunctions, sumFound } from "./page/search.js";
 import { sumLines } from "./page/source.js";
-import { chooseRows, sumFrames } from "./page/sums.js";
+import { chooseRows, insideOf, sumFrames } from "./page/sums.js";
+import { csv } from "./page/table.js";
+import { callerTree, callSums, callTree, sandwich } from "./page/tree.js";
 
 // Numbers that look random and are the same for a seed (mulberry32).
 function random(seed) {
@@ -57,7 +61,7 @@ function make(seed) {
     }
     const json = {
         name: "x", old: null, time: 0, comments: [], types: [["space", "bytes"]], default: 0, strings,
-        files: { name: [6, 7], gem: [0, 8], own: [1, 0] }, functions, nodes, rows, sources: [],
+        files: { name: [6, 7], gem: [0, 8], own: [1, 0], short: [6, 7] }, functions, nodes, rows, sources: [],
         labels: { key: [1, 1, 2], text: [4, 5, 0], number: [0, 0, 8], unit: [0, 0, 3] },
         sets: [[], [0, 2], [1]],
     };
@@ -67,7 +71,7 @@ function make(seed) {
 const sum = (rows) => rows.reduce((all, row) => all + row.value, 0);
 
 function look(profile, filters = [], zoomed = 0) {
-    const chosen = chooseRows(profile, filters, zoomed);
+    const chosen = chooseRows(profile, filters, zoomed > 0 ? insideOf(profile, zoomed) : null);
     return { type: 0, chosen, sums: sumFrames(profile, 0, chosen) };
 }
 
@@ -131,7 +135,7 @@ test("an app line is named by the function that most of it is of", () => {
         const { profile, list } = make(seed);
         for (const line of groupings(profile).find((one) => one.name === "app line").list(look(profile))) {
             const there = list.map((row) => ({ ...row, own: row.stack.findLast((frame) => frame.f % 2 === 0) }))
-                .filter(({ own }) => (own ? `a.rb:${own.line}` : "(none of the application)") === line.name);
+                .filter(({ own }) => (own ? `a.rb:${own.line}` : "(no line of the application)") === line.name);
             const most = Math.max(...there.map(({ value }) => Math.abs(value)));
             const names = there.filter(({ value }) => Math.abs(value) === most).map(({ own }) => own && own.f);
             assert.ok(names.includes(line.function), line.name);
@@ -210,4 +214,101 @@ test("a C function is one wherever it is called; another is its name and file", 
     assert.deepEqual(definition, [0, 1, 0, 3, 4, 1, 6]);
     assert.deepEqual(native, [true, false, true, false, false, false, true]);
     assert.deepEqual(definitions(profile([0, 0, 0, 0, 0, 0, 0])).definition, [0, 1, 2, 3, 4, 1, 6]); // nobody says who is C
+});
+
+// ---- trees ----
+
+const KINDS = [["all frames", null], ["folds", new Set()]];
+
+// Each frame's amounts are those of the rows below it, and folding loses none.
+test("a tree, folded or not, has what its stacks have", () => {
+    for (const seed of SEEDS) {
+        const { profile, list } = make(seed);
+        const { sums } = look(profile);
+        const folds = findFolds(profile);
+        for (const [kind, opened] of KINDS) {
+            const tree = callTree(profile, opened && folds, opened ?? new Set());
+            const folded = callSums(profile, tree, sums);
+            assert.equal(folded.net[0], sum(list), kind);
+            assert.equal(folded.width[0], sums.width[0], kind);
+            for (let frame = 1; frame < tree.frameCount; frame++) assert.ok(tree.frameParent[frame] < frame);
+        }
+    }
+});
+
+test("with all folds open the tree is the profile's own", () => {
+    for (const seed of SEEDS) {
+        const { profile } = make(seed);
+        const folds = findFolds(profile);
+        const tree = callTree(profile, folds, new Set(folds.sizes.keys()));
+        assert.deepEqual([...tree.frameParent], [...profile.frameParent]);
+        assert.deepEqual([...tree.token], [...profile.frameFunction]);
+    }
+});
+
+test("what is folded is never the application's, and is two frames or more of which one calls another", () => {
+    for (const seed of SEEDS) {
+        const { profile } = make(seed);
+        const { head } = findFolds(profile);
+        for (let frame = 1; frame < profile.frameCount; frame++) {
+            if (head[frame] === 0) continue;
+            assert.equal(profile.files.own[profile.functions.file[profile.frameFunction[frame]]], 0);
+            assert.ok(head.some((one, i) => one === head[frame] && head[profile.frameParent[i]] === one));
+        }
+    }
+});
+
+test("what allocates has its own amounts, and its callers below it", () => {
+    for (const seed of SEEDS) {
+        const { profile, list } = make(seed);
+        const { sums } = look(profile);
+        const calls = callTree(profile, null, new Set());
+        const tree = callerTree(profile, calls, callSums(profile, calls, sums), []);
+        for (let frame = 1; frame < tree.frameCount; frame++) {
+            const path = [];
+            for (let at = frame; at > 0; at = tree.frameParent[at]) path.unshift(tree.token[at]);
+            const rows = list.filter(({ stack }) => path.every((f, i) => stack.at(-1 - i)?.f === f));
+            assert.equal(tree.sums.net[frame], sum(rows), `${path}`);
+        }
+    }
+});
+
+test("one function has the callers and callees of all its stacks, each once", () => {
+    for (const seed of SEEDS) {
+        const { profile, list } = make(seed);
+        const { sums } = look(profile);
+        const calls = callTree(profile, null, new Set());
+        const { callers, callees } = sandwich(profile, calls, callSums(profile, calls, sums), 2);
+        const passes = list.filter(({ stack }) => stack.some(({ f }) => f === 2));
+        assert.equal(callers.sums.net[0], sum(passes));
+        assert.equal(callees.sums.net[0], sum(passes));
+        for (let f = 0; f < FUNCTIONS; f++) {
+            const first = (stack) => stack.findIndex((frame) => frame.f === 2);
+            const of = (tree) => [...tree.token].findIndex((token, frame) => frame > 0 && tree.frameParent[frame] === 0 && token === f);
+            const by = (at) => sum(passes.filter(({ stack }) => stack[first(stack) + at]?.f === f));
+            if (of(callers) > 0) assert.equal(callers.sums.net[of(callers)], by(-1));
+            if (of(callees) > 0) assert.equal(callees.sums.net[of(callees)], by(1));
+        }
+    }
+});
+
+test("frames found are listed the widest first", () => {
+    for (const seed of SEEDS) {
+        const { profile } = make(seed);
+        const { sums } = look(profile);
+        const widths = listFound(profile, sums, matchFunctions(profile, matcher("f"))).map((frame) => sums.width[frame]);
+        assert.deepEqual(widths, [...widths].sort((a, b) => b - a));
+    }
+});
+
+test("thirteen names have thirteen colours, whatever they are", () => {
+    for (let i = 0; i < 50; i++) {
+        const names = Array.from({ length: 13 }, (_, k) => `gem-${SEED + 13 * i + k}`);
+        assert.equal(new Set(placesByName(names, 16).values()).size, 13);
+    }
+});
+
+test("a table as CSV has plain numbers, the largest first, and quotes what has commas and quotes", () => {
+    const groups = [{ name: 'a "b", c', detail: "/a.rb", total: 1.5 }, { name: "d", total: 7 }];
+    assert.equal(csv(groups, [["total", "held"]], "total"), 'held,name,where\r\n7,d,\r\n1.5,"a ""b"", c",/a.rb\r\n');
 });

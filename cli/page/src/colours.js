@@ -33,6 +33,7 @@ export function originColour(kind, name) {
 
 // Of gems: none is orange, as the application is, or grey, as Ruby is.
 const GEMS = [60, 85, 110, 140, 165, 190, 215, 240].flatMap((hue) => [`hsl(${hue}, 60%, 79%)`, `hsl(${hue}, 42%, 65%)`]);
+export const classColour = (name) => GEMS[hash(name) % GEMS.length];
 export const BAR_COLOURS = 16; // .part0 and so on, in style.css
 
 export function gemColours(names) {

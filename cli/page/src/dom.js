@@ -18,13 +18,21 @@ export function breakable(text) {
     return text.split(/(?<=::|\/)/).flatMap((part, i) => (i > 0 ? [document.createElement("wbr"), part] : [part]));
 }
 
-// Calls action when nothing has happened for some milliseconds.
+// Calls action when nothing has happened for some milliseconds. Its now() does not wait, and returns whether anything was to be done.
 export function debounced(milliseconds, action) {
     let timer;
-    return (...args) => {
+    const later = () => {
         clearTimeout(timer);
-        timer = setTimeout(() => action(...args), milliseconds);
+        timer = setTimeout(later.now, milliseconds);
     };
+    later.now = () => {
+        const due = timer !== undefined;
+        clearTimeout(timer);
+        timer = undefined;
+        if (due) action();
+        return due;
+    };
+    return later;
 }
 
 // Puts a text on the clipboard. Browsers that do not let a page of a file do so have the older way.

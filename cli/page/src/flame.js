@@ -111,6 +111,5 @@ function rest(frame, count, value) {
 function narrowest(tree, sums, zoomed) {
     const least = Math.max(Number.MIN_VALUE, sums.width[zoomed] * NARROWEST);
     const wide = sums.width.filter((width) => width >= least);
-    if (wide.length <= MOST) return least;
-    return wide.sort().at(-MOST);
+    return wide.length <= MOST ? least : wide.sort().at(-MOST);
 }

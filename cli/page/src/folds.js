@@ -5,7 +5,7 @@
 //
 // Above the application: all frames between it and the next frame of the application above. Elsewhere: frames of one gem that call
 // each other. A frame of Ruby's own or of C belongs to the gem that calls it. What would be a single frame is not folded.
-// A fold is named by its head, the lowest number of its frames.
+// Without an application nothing is folded. A fold is named by its head, the lowest number of its frames.
 
 export const ABOVE = -1; // its token (tree.js); that of a gem is tokenOfGem
 
@@ -31,7 +31,7 @@ export function findFolds(profile) {
         if (own[frame] || aboveOwn[frame]) aboveOwn[frameParent[frame]] = 1;
         token[frame] = aboveOwn[frame] ? ABOVE : tokenOfGem(gem[frame]);
     }
-    const head = joinFrames(profile, own, token);
+    const head = aboveOwn[0] ? joinFrames(profile, own, token) : new Int32Array(frameCount);
     return { head, token, sizes: countGems(profile, head, gem) };
 }
 
@@ -68,16 +68,21 @@ function countGems(profile, head, gem) {
     return sizes;
 }
 
-// "14 frames of rack", "87 frames of actionpack, rack and others"
+// "14 frames of rack", "87 frames of actionpack, rack and others". Gems come before what is Ruby's.
 export function foldName(profile, folds, head) {
-    const gems = [...folds.sizes.get(head)].sort((a, b) => b[1] - a[1]);
-    const count = gems.reduce((sum, [, frames]) => sum + frames, 0);
-    const names = [...new Set(gems.map(([gem]) => gemName(profile.strings[gem])))];
+    const frames = new Map();
+    for (const [gem, count] of folds.sizes.get(head)) {
+        const name = gemName(profile.strings[gem]);
+        frames.set(name, (frames.get(name) ?? 0) + count);
+    }
+    const count = [...frames.values()].reduce((sum, one) => sum + one, 0);
+    const names = [...frames].sort((a, b) => (a[0] === RUBY ? 1 : 0) - (b[0] === RUBY ? 1 : 0) || b[1] - a[1]).map(([name]) => name);
     return `${count} frames of ${names.slice(0, 2).join(names.length > 2 ? ", " : " and ")}${names.length > 2 ? " and others" : ""}`;
 }
 
+const RUBY = "Ruby";
+
 // "rack-3.1.2" is rack; what is in parentheses is no gem.
 export function gemName(gem) {
-    const known = { "(ruby)": "Ruby", "(no file)": "C code", "(other)": "other code" };
-    return known[gem] ?? gem.replace(/-\d[\w.]*(-[\w-]+)?$/, "");
+    return gem.startsWith("(") ? RUBY : gem.replace(/-\d[\w.]*(-[\w-]+)?$/, "");
 }

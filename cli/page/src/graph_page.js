@@ -1,9 +1,10 @@
 // graph_page.js - the page of `heapprof graph view`: its state, and what is drawn anew when that changes.
 
+import { readAddress, writeAddress } from "./address.js";
 import { drawChanges } from "./changes.js";
-import { changeColour, FOUND, NEUTRAL, originColour } from "./colours.js";
+import { changeColour, changeSteps, classColour, FOUND, NEUTRAL, originColour } from "./colours.js";
 import { json } from "./data.js";
-import { byId, element } from "./dom.js";
+import { byId, copyText, debounced, download, element } from "./dom.js";
 import { createFlame } from "./flame.js";
 import { formatChange, formatShare, formatValue } from "./format.js";
 import { leftOut, readTree, treeSums } from "./graph.js";
@@ -11,9 +12,12 @@ import { listenToKeys } from "./keys.js";
 import { drawObject, objectName } from "./object.js";
 import { parseQuery } from "./query.js";
 import { matcher, sumFound } from "./search.js";
-import { drawTable } from "./table.js";
+import { drawSuspects } from "./suspects.js";
+import { csv, drawTable } from "./table.js";
 import { meaning, termList } from "./terms.js";
 import { createTreemap } from "./treemap.js";
+
+const PAUSE = 120; // milliseconds without a key, before a search or a query is done
 
 const tree = readTree(json);
 const sums = treeSums(tree);
@@ -54,6 +58,7 @@ const state = {
     query: "",    // which objects are in the table
     changesBy: null, // a column of the changes
 };
+const most = json.diff ? Math.max(...tree.growth.slice(1).map(Math.abs), 1) : 0; // the largest growth in the picture
 let found = null; // by frame: 1, the others 0; null: nothing is searched for
 
 const bytes = (value) => formatValue(value, "bytes");
@@ -79,9 +84,9 @@ function growthText(frame) {
 function frameColour({ frame, rest }) {
     if (frame === 0 || rest) return NEUTRAL;
     if (found?.[frame]) return FOUND;
-    if (json.diff) return changeColour(tree.growth[frame] / tree.retained[frame]);
+    if (json.diff) return changeColour(tree.growth[frame], most);
     const what = tree.name[frame].replace(/^.*: /s, "");
-    return /^(class|module) /.test(what) ? originColour("library", what) : originColour("gem", what);
+    return /^(class|module) /.test(what) ? originColour("library", what) : classColour(what);
 }
 
 // ---- drawing ----
@@ -105,12 +110,12 @@ function drawPicture() {
 
 // A class is searched for in the picture, where "label: class" stands: the table shows all.
 function drawGroups(matches) {
-    const { list, columns, left, choose } = state.group;
-    const query = state.group === objects ? readQuery() : null;
+    const { left, choose } = state.group;
+    const { groups: list, columns, by } = tableOf();
     drawTable(byId("table"), {
-        groups: query ? list.filter(query) : list,
+        groups: list,
         columns,
-        by: columns.some(([key]) => key === state.by) ? state.by : "retained",
+        by,
         text: (value, key) => formatValue(value, key === "objects" ? "count" : "bytes"),
         whole: state.by === "objects" ? json.objects : json.bytes,
         signed: false,
@@ -118,8 +123,19 @@ function drawGroups(matches) {
         explain: meaning,
         onChoose: choose,
         onSort: (by) => change({ by }),
+        onCopy: async (text) => {
+            await copyText(text);
+            byId("copied").textContent = "Copied the row.";
+        },
     });
     byId("table").append(element("p", { class: "quiet" }, left > 0 ? `${count(left)} are not in this page.` : ""));
+}
+
+// What the table shows: of the objects, those that are asked for.
+function tableOf() {
+    const { list, columns } = state.group;
+    const query = state.group === objects ? readQuery() : null;
+    return { groups: query ? list.filter(query) : list, columns, by: columns.some(([key]) => key === state.by) ? state.by : "retained" };
 }
 
 // A function of an object; null: all of them are wanted, or the query is wrong. It says which.
@@ -162,22 +178,13 @@ function drawStatus() {
     byId("found").textContent = `${frames === 1 ? "1 frame" : `${frames} frames`}, ${bytes(sum)}, ${formatShare(sum, json.bytes)}`;
 }
 
-// Each leads to the object where the memory is gathered, to one of those that it consists of, and to its place in the tree.
-function drawSuspects() {
-    const link = (text, action, title) => {
-        const button = element("button", { type: "button", class: "suspect", title }, text);
-        button.addEventListener("click", action);
-        return button;
-    };
-    const items = json.suspects.map(({ text, gathered }, i) => {
-        const example = json.chosen[json.suspectExamples[i]];
-        const place = chosen.get(gathered.address)?.frame;
-        return element("li", {}, link(text, () => open(gathered.address), meaning(text)), " – ",
-            link(`an example: ${objectName(example)}`, () => open(example.address)), " – ", link("in the tree", () => findInTree(place)));
+function showSuspects() {
+    drawSuspects(byId("suspects"), json.suspects, {
+        example: (i) => json.chosen[json.suspectExamples[i]],
+        empty: json.bytes === 0,
+        onOpen: open,
+        onPlace: (address) => findInTree(chosen.get(address)?.frame ?? 0),
     });
-    byId("suspects").hidden = false;
-    byId("suspects").replaceChildren(element("h2", {}, items.length > 0 ? "Suspects" : "No suspects: nothing keeps more than 5% and 1 MB by itself."),
-        element("ol", {}, ...items));
 }
 
 function drawDifference() {
@@ -198,9 +205,11 @@ function drawDifference() {
 
 // ---- what people do ----
 
-function change(changes) {
+// step: the browser's "back" undoes it.
+function change(changes, step = true) {
     Object.assign(state, changes);
     draw();
+    writeAddress(addressFields(), step);
 }
 
 // A frame's object is shown, too, if the page has it.
@@ -241,7 +250,59 @@ function quoted(text) {
     return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
+// Where the search leads; 0: it has found nothing.
+function widestFound() {
+    return found ? found.reduce((best, is, frame) => (is && (best === 0 || sums.width[frame] > sums.width[best]) ? frame : best), 0) : 0;
+}
+
+// ---- the address ----
+
+function addressFields() {
+    const unless = (value, usual) => (value === usual ? undefined : value);
+    return {
+        picture: unless(state.picture.name, pictures[0].name),
+        by: unless(state.group.name, groups[0].name),
+        sort: unless(state.by, "retained"),
+        zoom: unless(state.zoomed, 0),
+        search: unless(state.search, ""),
+        query: unless(state.query, ""),
+        object: state.object ?? undefined,
+    };
+}
+
+// What is not in this dump is left out: the address may be of another one.
+function restore() {
+    const fields = readAddress();
+    const zoomed = Number(fields.get("zoom"));
+    const frame = Number.isInteger(zoomed) && zoomed > 0 && zoomed < tree.frameCount ? zoomed : 0;
+    Object.assign(state, {
+        picture: pictures.find(({ name }) => name === fields.get("picture")) ?? pictures[0],
+        group: groups.find(({ name }) => name === fields.get("by")) ?? groups[0],
+        by: ["bytes", "objects"].includes(fields.get("sort")) ? fields.get("sort") : "retained",
+        zoomed: frame,
+        selected: frame,
+        search: fields.get("search") ?? "",
+        query: fields.get("query") ?? "",
+        object: chosen.has(fields.get("object")) ? fields.get("object") : null,
+        line: null,
+    });
+    byId("search").value = state.search;
+    byId("query").value = state.query;
+    byId("picture").value = String(pictures.indexOf(state.picture));
+    byId("group").value = String(groups.indexOf(state.group));
+}
+
 // ---- the parts that stay ----
+
+// Which colour is which amount of growth.
+function drawScale() {
+    if (!json.diff) return;
+    byId("scale").replaceChildren(...changeSteps(most).map((step) => {
+        const box = element("span", { class: "step" }, formatChange(step, "bytes"));
+        box.style.background = changeColour(step, most);
+        return box;
+    }));
+}
 
 function describeDump() {
     const facts = [
@@ -261,8 +322,11 @@ function describeDump() {
     byId("search").placeholder = "label or class ( / )";
     byId("graph").setAttribute("aria-label", "Dominator tree");
     byId("pictures").hidden = false;
+    byId("save").hidden = false;
+    byId("actions").hidden = false;
+    byId("copy-stack").hidden = true;
     byId("difference").hidden = !json.diff;
-    byId("widths").textContent = "what it retains; its colour says how much of that is growth";
+    byId("widths").textContent = "what it retains; its colour says by how much that grew";
     byId("queries").hidden = false;
     byId("terms").hidden = false;
     byId("meanings").replaceChildren(...termList());
@@ -270,24 +334,46 @@ function describeDump() {
     byId("group").append(...groups.map(({ name }, i) => element("option", { value: String(i), selected: i === 0 }, name)));
 }
 
+// Done when nothing was typed for a while, or at once by Enter.
+function typing(id, action) {
+    const soon = debounced(PAUSE, action);
+    byId(id).addEventListener("input", soon);
+    byId(id).addEventListener("change", soon.now);
+}
+
 function listen() {
     byId("group").addEventListener("change", (event) => change({ group: groups[Number(event.target.value)] }));
     byId("picture").addEventListener("change", (event) => change({ picture: pictures[Number(event.target.value)] }));
-    byId("query").addEventListener("input", (event) => {
+    typing("query", () => {
         byId("group").value = String(groups.indexOf(objects));
-        change({ group: objects, query: event.target.value.trim() });
+        change({ group: objects, query: byId("query").value.trim() }, false);
     });
-    byId("search").addEventListener("input", (event) => change({ search: event.target.value.trim() }));
+    typing("search", () => {
+        change({ search: byId("search").value.trim() }, false);
+        state.picture.show?.(widestFound());
+    });
+    byId("save").addEventListener("click", () => {
+        const { groups: list, columns, by } = tableOf();
+        download(`${json.name.replace(/\.rbgraph$/, "")}-${state.group.name}.csv`, csv(list, columns, by));
+    });
     byId("reset").addEventListener("click", () => {
         byId("search").value = byId("query").value = "";
         change({ zoomed: 0, search: "", selected: 0, object: null, line: null, query: "" });
     });
-    listenToKeys(byId("flame"), byId("search"), { profile: tree, sums: () => sums, selected: () => state.selected, zoom, select });
+    listenToKeys(byId("flame"), byId("search"), {
+        tree: () => tree, sums: () => sums, selected: () => state.selected, zoomed: () => state.zoomed, zoom, select,
+    });
     window.addEventListener("resize", draw);
+    window.addEventListener("popstate", () => {
+        restore();
+        draw();
+    });
 }
 
 describeDump();
 drawDifference();
-drawSuspects();
+showSuspects();
+drawScale();
 listen();
+restore();
 draw();

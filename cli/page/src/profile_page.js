@@ -36,7 +36,7 @@ const VIEWS = [["calls", "Calls, from the program’s start"], ["callers", "Call
 const start = {
     type: profile.default,
     group: first,
-    by: "total",
+    by: "self",
     filters: [],       // [{ group, name, keeps }]
     view: "calls",
     folding: true,
@@ -255,11 +255,18 @@ function drawGroups() {
         text: valueText,
         whole: now.whole,
         signed: now.signed,
-        matches: (group) => !now.matches || now.matches(group.name) || now.matches(group.detail ?? ""),
+        matches: inSearch,
         onChoose: choose,
         onSort: (by) => change({ by }),
         onCopy: (text) => copy(text, "the row"),
     });
+}
+
+// A function is found as in the picture, by its name and file.
+function inSearch(group) {
+    if (!now.matches) return true;
+    if (group.function !== undefined && group.line === undefined) return now.found[group.function] === 1;
+    return now.matches(group.name) || now.matches(group.detail ?? "");
 }
 
 // What the memory consists of, if the profile says: the frames that have that value, as they come.
@@ -296,7 +303,7 @@ function drawChips() {
         chip(`${groupName(filter.group)}: ${filter.name}`, () => change({ filters: state.filters.filter((_, k) => k !== i) })));
     const side = state.view === "callers" ? "allocated by" : "below";
     if (now.zoomed > 0) chips.unshift(chip(`${side} ${now.main.nameOf(now.zoomed)}`, () => zoom(0)));
-    if (state.opened.size > 0) chips.push(chip(`${state.opened.size} unfolded`, () => change({ opened: new Set() })));
+    if (state.opened.size > 0) chips.push(chip(`${state.opened.size} unfolded`, () => change({ opened: start.opened })));
     byId("chips").replaceChildren(...chips);
 }
 
@@ -338,7 +345,7 @@ function drawScale() {
 function drawStatus() {
     byId("status").textContent = describeFrame(state.view === "function" ? now.callees : now.main, state.view === "function" ? 0 : selected);
     byId("found").textContent = "";
-    byId("next").hidden = now.listed.length < 2;
+    byId("next").hidden = now.listed.length === 0;
     if (!now.found) return;
     const { sum, count } = sumFound(profile, now.sums, now.found);
     const frames = count === 1 ? "1 frame" : `${count} frames`;
@@ -375,7 +382,7 @@ function unfold(tree, frame) {
     if (heads.length === 0) return;
     let above = now.zoomed;
     while (above > frame) above = tree.frameParent[above];
-    change({ opened: new Set([...state.opened, ...heads]), zoomed: above === frame ? [] : state.zoomed });
+    change({ opened: new Set([...state.opened, ...heads]), zoomed: above === frame ? start.zoomed : state.zoomed });
 }
 
 // In the view of one function, a click on another one leads there.
@@ -386,7 +393,7 @@ function recentre(tree, { frame, fold, rest }) {
 }
 
 function look(f) {
-    change({ view: "function", focus: f, zoomed: [], looked: { function: f } });
+    change({ view: "function", focus: f, zoomed: start.zoomed, looked: { function: f } });
 }
 
 function select(frame) {
@@ -396,30 +403,31 @@ function select(frame) {
     byId("status").textContent = describeFrame(now.main, frame);
 }
 
-// Goes to the found frame that is looked at; where it is too narrow to be drawn, its caller is zoomed to.
-function showMatch() {
+let arrived = true; // whether the found frame that is looked at is shown
+
+// Goes to it, if it is wide enough to be drawn. far: if it is not, its caller is zoomed to.
+function showMatch(far) {
+    arrived = true;
     if (now.match === 0 || state.view === "function") return;
-    if (state.view === "callers") {
-        flame.show([...now.main.token].indexOf(profile.frameFunction[now.match], 1));
-        return;
+    const at = () => (state.view === "callers" ? now.main.token.indexOf(profile.frameFunction[now.match], 1) : now.calls.placeOf[now.match]);
+    if (!flame.show(at())) {
+        arrived = false;
+        if (!far || state.view === "callers") return;
+        change({ zoomed: pathTo(now.main, Math.max(0, now.main.frameParent[at()])) }, false);
+        arrived = true;
     }
-    const frame = now.calls.placeOf[now.match];
-    selected = frame;
-    if (!flame.show(frame)) change({ zoomed: pathTo(now.main, Math.max(0, now.main.frameParent[frame])) }, false);
-    selected = frame;
-    flame.mark(frame);
-    flame.show(frame);
-    byId("status").textContent = describeFrame(now.main, frame);
+    select(at());
 }
 
 function search(text) {
     change({ search: text, match: 0 }, false);
-    showMatch();
+    showMatch(false);
 }
 
+// The first time what was found first, if it was too narrow.
 function next() {
-    change({ match: (state.match + 1) % Math.max(1, now.listed.length) }, false);
-    showMatch();
+    if (arrived) change({ match: (state.match + 1) % Math.max(1, now.listed.length) }, false);
+    showMatch(true);
 }
 
 function choose(group) {
@@ -433,7 +441,7 @@ function choose(group) {
 }
 
 function chooseView(view) {
-    if (view !== "function") change({ view, zoomed: [] });
+    if (view !== "function") change({ view, zoomed: start.zoomed });
     else look(state.looked?.function ?? focusOf(selected) ?? largestFunction());
 }
 
@@ -493,7 +501,7 @@ function restore() {
     Object.assign(state, {
         type: type < 0 ? start.type : type,
         group: groups.find(({ name }) => name === fields.get("by")) ?? first,
-        by: fields.get("sort") === "self" ? "self" : start.by,
+        by: fields.get("sort") === "total" ? "total" : start.by,
         view: view === "function" && focus === null ? start.view : view,
         focus,
         folding: fields.get("fold") !== "no",
@@ -547,15 +555,17 @@ function listen() {
     on("type", "change", (event) => change({ type: Number(event.target.value) }));
     on("group", "change", (event) => change({ group: groups[Number(event.target.value)] }));
     on("view", "change", (event) => chooseView(event.target.value));
-    on("folding", "change", (event) => change({ folding: event.target.checked, zoomed: [] }));
-    on("search", "input", debounced(PAUSE, () => search(byId("search").value.trim())));
+    on("folding", "change", (event) => change({ folding: event.target.checked, zoomed: start.zoomed }));
+    const searchSoon = debounced(PAUSE, () => search(byId("search").value.trim()));
+    on("search", "input", searchSoon);
+    on("search", "change", searchSoon.now);
     on("search", "keydown", (event) => {
-        if (event.key === "Enter") next();
+        if (event.key === "Enter" && !searchSoon.now()) next();
     });
     on("next", "click", next);
     on("reset", "click", () => {
         byId("search").value = "";
-        change({ filters: [], zoomed: [], search: "", looked: null, opened: new Set(), view: start.view, folding: true });
+        change({ ...start, type: state.type, group: state.group, by: state.by });
     });
     on("copy-stack", "click", copyStack);
     on("source-both", "click", () => look(state.looked.function));

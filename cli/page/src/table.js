@@ -29,8 +29,9 @@ let sorted = {}; // the last groups in order: a search does not change it
 function sortGroups(groups, columns, by) {
     if (sorted.groups !== groups || sorted.by !== by) {
         const list = groups.filter((group) => columns.some(([key]) => group[key] !== 0));
-        list.sort((a, b) => (a.last ? 1 : 0) - (b.last ? 1 : 0) || Math.abs(b[by]) - Math.abs(a[by]) || (a.name < b.name ? -1 : 1));
-        sorted = { groups, by, list };
+        const size = Float64Array.from(list, (group) => (group.last ? -1 : Math.abs(group[by])));
+        const order = Uint32Array.from(list, (_, i) => i).sort((a, b) => size[b] - size[a] || (list[a].name < list[b].name ? -1 : 1));
+        sorted = { groups, by, list: Array.from(order, (i) => list[i]) };
     }
     return sorted.list;
 }

@@ -15,8 +15,7 @@ export function callTree(profile, folds, opened) {
     const { frameCount: count, frameParent, frameFunction } = profile;
     const placeOf = new Int32Array(count);
     const parents = [-1], first = [0], token = [-1];
-    const known = new Map();
-    const span = 2 * Math.max(count, profile.functions.name.length);
+    const known = []; // by frame of the tree, a Map from what is below it: small numbers, which are looked up fast
     for (let frame = 1; frame < count; frame++) {
         const head = headOf(frame);
         const above = placeOf[frameParent[frame]];
@@ -24,11 +23,11 @@ export function callTree(profile, folds, opened) {
             placeOf[frame] = above;
             continue;
         }
-        const key = above * span + (head > 0 ? 2 * head : 2 * frameFunction[frame] + 1);
-        let place = known.get(key);
+        const key = head > 0 ? -head : frameFunction[frame];
+        let place = (known[above] ??= new Map()).get(key);
         if (place === undefined) {
             place = parents.length;
-            known.set(key, place);
+            known[above].set(key, place);
             parents.push(above);
             first.push(frame);
             token.push(head > 0 ? folds.token[frame] : frameFunction[frame]);
@@ -160,7 +159,7 @@ function grow(profile, tree, amounts, { token, stacks, next, path, whole }) {
     const net = Float64Array.from(made.net);
     return {
         ...finished(profile, made),
-        heads: (frame) => [...new Set(standsFor(frame).flatMap((at) => tree.heads(at)))],
+        heads: (frame) => (frame === 0 || made.token[frame] >= 0 ? [] : [...new Set(standsFor(frame).flatMap((at) => tree.heads(at)))]),
         standsFor,
         amountsOf: (frame) => made.members[frame].map(([, of]) => of),
         zoomed: onPath.at(-1),
