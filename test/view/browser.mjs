@@ -8,6 +8,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import axe from "axe-core";
 import puppeteer from "puppeteer-core";
 
 import { encode } from "./pprof.mjs";
@@ -38,27 +39,27 @@ export function write(profile) {
 }
 
 // The page of a profile, or with old of what changed.
-export async function open(profile, { old, options = [], dark = false } = {}) {
+export async function open(profile, { old, options = [], dark = false, width, height } = {}) {
     const html = join(directory, `${++files}.html`);
     heapprof("view", write(profile), ...(old ? [write(old)] : []), "-o", html, ...options);
-    return openFile(html, { dark });
+    return openFile(html, { dark, width, height });
 }
 
-export async function openFile(html, { dark = false } = {}) {
+export async function openFile(html, { dark = false, width = 1400, height = 1000, at = "" } = {}) {
     const page = await browser.newPage();
     const wrong = [];
     page.on("console", (message) => wrong.push(message.text()));
     page.on("pageerror", (error) => wrong.push(String(error)));
     page.on("request", (request) => {
-        if (request.url() !== `file://${html}`) wrong.push(`asked for ${request.url()}`);
+        if (request.url().split("#")[0] !== `file://${html}` && !request.url().startsWith("blob:")) wrong.push(`asked for ${request.url()}`);
     });
     await page.evaluateOnNewDocument(() => {
         window.violations = [];
         document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
     });
-    await page.setViewport({ width: 1400, height: 1000 });
+    await page.setViewport({ width, height });
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }]);
-    await page.goto(`file://${html}`);
+    await page.goto(`file://${html}${at}`);
     await page.waitForSelector("html[data-ready]");
     page.verify = async () => {
         assert.deepEqual(wrong, []);
@@ -66,6 +67,13 @@ export async function openFile(html, { dark = false } = {}) {
         await page.close();
     };
     return page;
+}
+
+// What axe-core finds wrong with roles, labels and contrast: "rule: element".
+export async function unlabelled(page) {
+    await page.evaluate(axe.source);
+    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 120)}`));
 }
 
 export const text = (page, selector) => page.$eval(selector, (found) => found.textContent);

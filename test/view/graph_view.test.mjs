@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 
 import { formatChange, formatValue } from "./page/format.js";
 import { parseQuery } from "./page/query.js";
-import { click, directory, enter, frame, frames, group, heapprof, openFile, rows, start, stop, text } from "./browser.mjs";
+import { click, directory, enter, frame, frames, group, heapprof, openFile, rows, start, stop, text, unlabelled } from "./browser.mjs";
 
 const top = join(dirname(process.env.HEAPPROF), "../..");
 const KB = 1024;
@@ -303,6 +303,38 @@ test("a dump without objects, and one that ends too soon, are shown for what the
     execFileSync("sh", ["-c", 'head -c "$1" "$2" >"$3"', "sh", String(readFileSync(shop).length - 12), shop, cut]);
     const page = await view(cut);
     assert.match(await text(page, "#facts"), /the file is incomplete: /);
+    await page.verify();
+});
+
+test("axe-core finds no fault in the page of a dump, of a difference, of an object, light or dark, wide or narrow", async () => {
+    for (const look of [{}, { dark: true }, { width: 420, height: 800 }]) {
+        heapprof("graph", "view", shop, "-o", `${shop}.axe.html`);
+        const page = await openFile(`${shop}.axe.html`, look);
+        await page.click("#suspects button");
+        assert.deepEqual(await unlabelled(page), []);
+        await page.select("#picture", "1");
+        assert.deepEqual(await unlabelled(page), []);
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+        await page.verify();
+        heapprof("graph", "view", ...growing(3), "-o", `${shop}.axe-difference.html`);
+        const difference = await openFile(`${shop}.axe-difference.html`, look);
+        assert.deepEqual(await unlabelled(difference), []);
+        await difference.verify();
+    }
+});
+
+test("the address has what is shown of a dump, and shows it again", async () => {
+    let page = await view(shop);
+    await page.select("#picture", "1");
+    await group(page, "object");
+    await page.click("#suspects button");
+    await enter(page, "#query", "Hash");
+    const at = await page.evaluate(() => location.hash);
+    const shown = async () => [await rows(page), await text(page, "#object h2"), await text(page, "#query-said"), await page.$eval("#picture", (one) => one.value)];
+    const before = await shown();
+    await page.verify();
+    page = await openFile(`${shop}.html`, { at });
+    assert.deepEqual(await shown(), before);
     await page.verify();
 });
 

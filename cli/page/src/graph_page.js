@@ -121,6 +121,7 @@ function drawGroups(matches) {
         signed: false,
         matches: ({ what, name }) => !matches || matches(`: ${what ?? name}`) || matches(name),
         explain: meaning,
+        note: left > 0 ? `${count(left)} are not in this page.` : "",
         onChoose: choose,
         onSort: (by) => change({ by }),
         onCopy: async (text) => {
@@ -128,7 +129,6 @@ function drawGroups(matches) {
             byId("copied").textContent = "Copied the row.";
         },
     });
-    byId("table").append(element("p", { class: "quiet" }, left > 0 ? `${count(left)} are not in this page.` : ""));
 }
 
 // What the table shows: of the objects, those that are asked for.

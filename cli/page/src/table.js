@@ -13,17 +13,20 @@ const watched = new WeakMap(); // by place: what tells which chunks are in view
 
 // columns: [key, name] of a group's numbers; by: the key they are sorted by; text(number, key): how one is shown; whole: what
 // 100 % is; explain(name): what a column's name means, for a tooltip; matches(group): whether the search finds it; signed: what
-// grew and what shrank has a colour; onCopy(text).
-export function drawTable(place, { groups, columns, by, text, whole, signed, matches, explain = () => undefined, onChoose, onSort, onCopy }) {
+// grew and what shrank has a colour; note: what stands below it; onCopy(text).
+export function drawTable(place, { groups, columns, by, text, whole, signed, matches, explain = () => undefined, note = "", onChoose, onSort, onCopy }) {
     const found = sortGroups(groups, columns, by).filter(matches);
+    if (sorted.all === found.length && sorted.all === sorted.list.length && sorted.place === place) return; // it shows all of these
+    sorted.all = found.length;
+    sorted.place = place;
     const look = { columns, by, text, whole, signed, onChoose, onCopy };
     const head = heads(columns, by, explain, onSort);
     const table = element("table", { class: "groups", "aria-rowcount": String(found.length + 1) }, head, ...chunks(place, found, look));
-    place.replaceChildren(table, element("p", { class: "quiet" }, found.length === 0 ? "Nothing." : ""));
+    place.replaceChildren(table, element("p", { class: "quiet" }, found.length === 0 ? "Nothing." : note));
     place.scrollTop = 0;
 }
 
-let sorted = {}; // the last groups in order: a search does not change it
+let sorted = {}; // the last groups in order, which a search does not change; all: how many of them the table of that place shows
 
 // Last is what is the rest of all, such as what has no line of the application.
 function sortGroups(groups, columns, by) {
