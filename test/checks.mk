@@ -144,6 +144,16 @@ check-view-rails: heapprof
 		HEAPPROF=$(CURDIR)/$(CLI_PROGRAM) scripts/chromium --test --test-reporter=tap \
 		--test-name-pattern='real program' graph.test.mjs
 
+# What a key costs on the page of a profile of 57,000 functions.
+bench-view: heapprof
+	@HEAPPROF=$(CURDIR)/$(CLI_PROGRAM) scripts/chromium keys_cost.mjs
+
+# Pictures of whole pages in build/screens, to be looked at: of a profile made up, or SCREENS=FILE...
+SCREENS =
+
+screens: heapprof
+	@HEAPPROF=$(CURDIR)/$(CLI_PROGRAM) scripts/chromium screens.mjs $(CURDIR)/build/screens $(abspath $(SCREENS))
+
 # The picture in README.md, of the demo's profile.
 screenshot: heapprof
 	@HEAPPROF=$(CURDIR)/$(CLI_PROGRAM) scripts/chromium screenshot.mjs $(CURDIR)/build/demo/rdoc.pb.gz \
@@ -386,7 +396,7 @@ $(UNIT)/%_fuzz.o: test/fuzz/%_fuzz.cc
 .PHONY: check check-build check-bare check-packages check-rooms check-cli check-barriers
 .PHONY: check-graph-answers
 .PHONY: check-barriers-mutation check-memcheck check-memcheck-extensions check-memcheck-core
-.PHONY: check-attach check-viewers check-view check-view-rails screenshot pictures check-ruby
+.PHONY: check-attach check-viewers check-view check-view-rails bench-view screens screenshot pictures check-ruby
 .PHONY: check-checked check-debug check-full check-upstream-core check-upstream-compact
 .PHONY: check-accuracy check-large check-upstream check-descriptor-aarch64
 .PHONY: check-descriptor-variants check-upstream-barriers check-upstream-graph

@@ -74,6 +74,7 @@ await say("a click that zooms", () => click(page, "Shop::Part7#act"));
 await say("zoomed out", () => page.click("#reset"));
 await say("the table scrolled to its end", () => page.$eval("#table", (one) => { one.scrollTop = one.scrollHeight; }));
 await say("all frames unfolded", () => page.click("#folding"));
+for (const text of ["R", "Record4"]) await lastKey(text);
 await say("callers first", () => page.select("#view", "callers"));
 await page.verify();
 await stop();

@@ -6,6 +6,7 @@
 
 import flamegraph from "d3-flame-graph";
 import { select } from "d3-selection";
+import { insideOf } from "./sums.js";
 
 const ROW = 20; // pixels
 const MOST = 3000;
@@ -35,11 +36,12 @@ export function createFlame(element, { describe, colour, onZoom, onSelect, upwar
             drawn = true;
             settle(element, chart.width(), upward);
         },
-        // Other colours, and what they say, in the frames that are drawn.
+        // Other colours of the frames that are drawn.
         paint() {
-            const frames = select(element).selectAll("g.frame");
-            frames.select("rect").attr("fill", (d) => colour(d.data));
-            frames.select("title").text((d) => describe(d.data));
+            for (const frame of element.querySelectorAll("g.frame")) {
+                const rect = frame.querySelector("rect"), fill = colour(select(frame).datum().data);
+                if (rect.getAttribute("fill") !== fill) rect.setAttribute("fill", fill);
+            }
         },
         mark(frame) {
             select(element).selectAll("g.frame").classed("selected", (d) => d.data.frame === frame && !d.data.rest);
@@ -110,6 +112,7 @@ function rest(frame, count, value) {
 // The width below which a frame is not drawn: that of the MOST widest, if there are more.
 function narrowest(tree, sums, zoomed) {
     const least = Math.max(Number.MIN_VALUE, sums.width[zoomed] * NARROWEST);
-    const wide = sums.width.filter((width) => width >= least);
+    const inside = zoomed > 0 ? insideOf(tree, zoomed) : null;
+    const wide = sums.width.filter((width, frame) => width >= least && (!inside || inside[frame]));
     return wide.length <= MOST ? least : wide.sort().at(-MOST);
 }

@@ -27,11 +27,6 @@ export function createTreemap(element, { describe, colour, onZoom, onSelect }) {
             frames.filter((d) => heightOf(d) >= HEAD).append("text").attr("x", 4).attr("y", 13)
                 .text((d) => shortened(d.data.name, Math.floor((widthOf(d) - 8) / LETTER)));
         },
-        paint() {
-            const frames = select(element).selectAll("g.frame");
-            frames.select("rect").attr("fill", (d) => colour(d.data));
-            frames.select("title").text((d) => describe(d.data));
-        },
         mark(frame) {
             select(element).selectAll("g.frame").classed("selected", (d) => d.data.frame === frame && !d.data.rest);
         },
