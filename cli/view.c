@@ -170,9 +170,14 @@ const struct cli_command cli_view_command = {
     .summary = "A page with a flame graph, tables and sources",
     .description =
         "Writes one HTML page that needs no network, and prints its name. The page has a flame\n"
-        "graph of any kind of value; search; a table by function, class, file, gem, line of the\n"
-        "application or label; ages; what the resident memory (RSS) consists of; and the lines of\n"
+        "graph of any kind of value; search; a table by line of the application, function, class,\n"
+        "file, gem or label; ages; what the resident memory (RSS) consists of; and the lines of\n"
         "source, if they are found. With OLD it shows what changed since.\n"
+        "\n"
+        "The application comes first: frames of gems are folded into one, and a click unfolds\n"
+        "them. Beside the calls there are two other pictures: what allocates with its callers\n"
+        "below, and one function with its callers and callees. The address of the page, behind\n"
+        "the \"#\", says what is shown.\n"
         "\n"
         "A profile may come from anybody, and may name any file. So source is read only in these\n"
         "places: below the directory that the profile is in, or below --sources=DIR; in this\n"

@@ -154,15 +154,11 @@ SCREENS =
 screens: heapprof
 	@HEAPPROF=$(CURDIR)/$(CLI_PROGRAM) scripts/chromium screens.mjs $(CURDIR)/build/screens $(abspath $(SCREENS))
 
-# The picture in README.md, of the demo's profile.
-screenshot: heapprof
-	@HEAPPROF=$(CURDIR)/$(CLI_PROGRAM) scripts/chromium screenshot.mjs $(CURDIR)/build/demo/rdoc.pb.gz \
-		$(CURDIR)/doc/view.png
+# Those of README.md and doc/pictures.md, of the profiles of check-guides; or PICTURES=DIRECTORY with such profiles.
+PICTURES = build/guides/find-a-leak/before
 
-# Those of doc/pictures.md, of the profiles of check-guides.
 pictures: heapprof
-	@HEAPPROF=$(CURDIR)/$(CLI_PROGRAM) scripts/chromium pictures.mjs $(CURDIR)/build/guides/find-a-leak/before \
-		$(CURDIR)/doc/pictures
+	@HEAPPROF=$(CURDIR)/$(CLI_PROGRAM) scripts/chromium pictures.mjs $(abspath $(PICTURES)) $(CURDIR)/doc
 
 # Whether the folders of C use only what lies below them, by includes and by the names in their objects.
 check-rooms: heapprof ruby
@@ -396,7 +392,7 @@ $(UNIT)/%_fuzz.o: test/fuzz/%_fuzz.cc
 .PHONY: check check-build check-bare check-packages check-rooms check-cli check-barriers
 .PHONY: check-graph-answers
 .PHONY: check-barriers-mutation check-memcheck check-memcheck-extensions check-memcheck-core
-.PHONY: check-attach check-viewers check-view check-view-rails bench-view screens screenshot pictures check-ruby
+.PHONY: check-attach check-viewers check-view check-view-rails bench-view screens pictures check-ruby
 .PHONY: check-checked check-debug check-full check-upstream-core check-upstream-compact
 .PHONY: check-accuracy check-large check-upstream check-descriptor-aarch64
 .PHONY: check-descriptor-variants check-upstream-barriers check-upstream-graph

@@ -1,11 +1,12 @@
-// pictures.mjs - the pictures of doc/pictures.md: parts of the page, of the profiles that a server's processes have left.
+// pictures.mjs - the pictures of README.md and doc/pictures.md: the page, and parts of it, of the profiles that a server's processes
+// have left.
 //
-//     node pictures.mjs DIRECTORY OUT       (DIRECTORY/*.pb.gz; OUT/NAME.png)
+//     node pictures.mjs DIRECTORY OUT       (DIRECTORY/*.pb.gz; OUT/view.png, OUT/pictures/NAME.png)
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
-import { click, directory, group, heapprof, openFile, start, stop } from "./browser.mjs";
+import { directory, group, heapprof, openFile, start, stop } from "./browser.mjs";
 
 const [profiles, out] = process.argv.slice(2);
 
@@ -33,36 +34,25 @@ const drawn = (page) => page.evaluate(() => new Promise((resolve) => requestAnim
 
 async function picture(page, selector, name) {
     await drawn(page);
-    await (await page.$(selector)).screenshot({ path: join(out, `${name}.png`) });
-}
-
-// Below a stack of Rails: zoomed into the function, and what it calls.
-async function pictureBelow(page, name, file) {
-    await click(page, name);
-    await drawn(page);
-    const clip = await page.evaluate((wanted) => {
-        const found = [...document.querySelectorAll("#flame g.frame")].filter((frame) => frame.getAttribute("name") === wanted);
-        const boxes = found.map((frame) => frame.getBoundingClientRect()).sort((a, b) => b.width - a.width);
-        const graph = document.querySelector("#graph").getBoundingClientRect();
-        return { x: graph.x, y: boxes[0].y - 2 * boxes[0].height, width: graph.width, height: 14 * boxes[0].height };
-    }, name);
-    await page.screenshot({ path: join(out, `${file}.png`), clip });
+    await (await page.$(selector)).screenshot({ path: join(out, "pictures", `${name}.png`) });
 }
 
 await start();
 const [first, last] = firstAndLast();
 
-let page = await open(1400, 700, last);
+let page = await open(1280, 830, last);
+await drawn(page);
+await page.screenshot({ path: join(out, "view.png") });
+await picture(page, "#flame", "flame");
+await picture(page, "#side", "lines");
 await picture(page, "#bars", "rss");
 await group(page, "class");
 await picture(page, "#side", "classes");
+await page.select("#view", "callers");
+await picture(page, "#flame", "callers");
 await page.verify();
 
-page = await open(1400, 3000, last);
-await pictureBelow(page, "ActionController::BasicImplicitRender#send_action", "flame");
-await page.verify();
-
-page = await open(1400, 3000, last, first);
-await pictureBelow(page, "ActionController::BasicImplicitRender#send_action", "difference");
+page = await open(1280, 830, last, first);
+await picture(page, "#flame", "difference");
 await page.verify();
 await stop();
