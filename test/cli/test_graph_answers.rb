@@ -199,7 +199,7 @@ class TestHeapprofGraphAnswers < Test::Unit::TestCase
       assert_match(/symbol table.*keeps/, suspects(dump: 2)[0])
       way, row = difference.max_by { |_, row| row["growth"] }
       assert_match(/\Asymbol table/, way)
-      assert_operator row["growth"], :>, 1_400_000
+      assert_operator row["growth"], :>, 1_000_000 # the rest fills a block of the table that was there before
     end
   end
 
