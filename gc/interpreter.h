@@ -54,7 +54,8 @@ const char *rb_heapprof_fiber_state(const struct rb_fiber_struct *fiber);
  * that is not known. (vm/names/fields.c) */
 const char *rb_heapprof_field_name(const rb_data_type_t *type, size_t offset);
 
-/* What a variable is called whose ID has no name. Returns NULL if that is not known. (vm/errors.h) */
+/* What a variable is called whose ID has no name. Returns NULL if that is not known.
+ * (vm/errors.h) */
 const char *rb_heapprof_hidden_variable_name(ID id);
 
 /* The bytes in memory of the stacks of a fiber. 0 for other objects and for a thread's own fiber.

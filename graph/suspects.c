@@ -63,7 +63,8 @@ few_symbols_p(const struct suspects_search *search, uint32_t pattern)
     const char *root = graph_label_name(search->graph, it->label);
 
     return !it->parent && graph_label_kind(it->label) == HEAPPROF_DUMP_ROOT &&
-           !strncmp(root, table, sizeof(table) - 1) && search->branches.retained[pattern] < SYMBOLS_LEAST;
+           !strncmp(root, table, sizeof(table) - 1) &&
+           search->branches.retained[pattern] < SYMBOLS_LEAST;
 }
 
 /* True if it is the VM's own: its state, its modules, its symbols, and what it keeps for C code in
@@ -243,8 +244,8 @@ describe(const struct suspects_search *search, struct graph_suspect *suspect)
 enum stack_place {OF_PART, OF_GATHERED, BELOW_GATHERED, STACK_PLACES};
 
 static bool
-at_place_p(const struct suspects_search *search, const struct graph_suspect *suspect, uint32_t pattern,
-           enum stack_place place)
+at_place_p(const struct suspects_search *search, const struct graph_suspect *suspect,
+           uint32_t pattern, enum stack_place place)
 {
     uint32_t steps = 0;
 

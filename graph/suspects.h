@@ -16,8 +16,8 @@ struct graph_suspect {
     uint32_t part;               /* the pattern that has most of what gathered keeps; 0 if it keeps
                                     nothing */
     uint64_t part_retained;
-    uint32_t stack;              /* where a part was allocated, or else what keeps it, or else anything
-                                    below that; 0 if none was sampled */
+    uint32_t stack;              /* where a part was allocated, or else what keeps it, or else
+                                    anything below that; 0 if none was sampled */
 };
 
 /* Finds up to `most` suspects that retain least_bytes or more each, the largest first. The caller

@@ -193,7 +193,8 @@ reach_modules(struct path_search *search)
             if (graph_strength(graph, from, graph->labels[i]) != GRAPH_FIRM) continue;
             reach_module(search, from, graph->targets[i], graph->labels[i]);
         }
-        if (class_object) reach_module(search, from, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0));
+        if (!class_object) continue;
+        reach_module(search, from, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0));
     }
 }
 

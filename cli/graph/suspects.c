@@ -118,7 +118,9 @@ includer(const struct telling *telling)
     const struct graph_pattern *at = telling->pattern;
 
     if (strcmp(graph_type(graph, at->example), "T_ICLASS")) return 0;
-    while (at->parent && !strcmp(graph_type(graph, at->example), "T_ICLASS")) at = &telling->patterns->all[at->parent];
+    while (at->parent && !strcmp(graph_type(graph, at->example), "T_ICLASS")) {
+        at = &telling->patterns->all[at->parent];
+    }
     return at->objects == 1 ? at->example : 0;
 }
 

@@ -306,7 +306,9 @@ graph_ractor(struct heapprof_graph *graph, const rb_ractor_t *ractor)
     graph_ractor_queue(graph, &ractor->sync.takers_queue);
     graph_field(graph, "lock", ractor->receiving_mutex);
     graph_field(graph, "lock", ractor->local_storage_store_lock);
-    if (ractor->idkey_local_storage) rb_id_table_foreach(ractor->idkey_local_storage, graph_local_by_name_i, graph);
+    if (ractor->idkey_local_storage) {
+        rb_id_table_foreach(ractor->idkey_local_storage, graph_local_by_name_i, graph);
+    }
 }
 
 /* All marked references without a name are on a stack. */

@@ -115,10 +115,12 @@ graph_struct_bytes(VALUE object, const void *data)
 static void
 graph_name_words(struct heapprof_graph *graph, VALUE object)
 {
+    const rb_data_type_t *type = RTYPEDDATA_TYPE(object);
+
     for (size_t i = 0; i < graph->word_count; i++) {
         VALUE word = graph->words[i];
         if (RB_SPECIAL_CONST_P(word) || !graph_find_marked(graph, word)) continue;
-        struct heapprof_dump_name name = graph_offset_name(graph, RTYPEDDATA_TYPE(object), i * sizeof(word));
+        struct heapprof_dump_name name = graph_offset_name(graph, type, i * sizeof(word));
         graph_edge(graph, name.kind, name.name, word);
     }
 }
@@ -142,9 +144,10 @@ graph_element_name(VALUE object)
         {"VM/pin_array_list", "registered by C code"}, /* by rb_gc_register_mark_object */
         {"autoload_table", "autoload"}, {"backtrace", "frame"},
     };
+    const char *type = RTYPEDDATA_P(object) ? RTYPEDDATA_TYPE(object)->wrap_struct_name : "";
 
-    for (size_t i = 0; RTYPEDDATA_P(object) && i < numberof(lists); i++) {
-        if (strcmp(RTYPEDDATA_TYPE(object)->wrap_struct_name, lists[i].type) == 0) return lists[i].name;
+    for (size_t i = 0; i < numberof(lists); i++) {
+        if (strcmp(type, lists[i].type) == 0) return lists[i].name;
     }
     return NULL;
 }

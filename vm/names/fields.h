@@ -22,10 +22,11 @@ struct heapprof_field {
     const struct heapprof_field rb_heapprof_fields_of_##file[] = {list {NULL, 0, NULL}};
 
 #define HEAPPROF_FIELDS_FILES(of) \
-    of(dir) of(enumerator) of(error) of(io) of(proc) of(thread) of(time) of(variable) of(vm_backtrace) \
-    of(vm_trace)
+    of(dir) of(enumerator) of(error) of(io) of(proc) of(thread) of(time) of(variable) \
+    of(vm_backtrace) of(vm_trace)
 
-#define HEAPPROF_FIELDS_DECLARE(file) extern const struct heapprof_field rb_heapprof_fields_of_##file[];
+#define HEAPPROF_FIELDS_DECLARE(file) \
+    extern const struct heapprof_field rb_heapprof_fields_of_##file[];
 HEAPPROF_FIELDS_FILES(HEAPPROF_FIELDS_DECLARE)
 
 #define HEAPPROF_FIELDS_DIR \

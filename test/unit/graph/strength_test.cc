@@ -212,7 +212,8 @@ TEST(Strength, PathsAreTheStrongestAndThenTheShortest)
         graph_tree tree;
         std::vector<uint32_t> weakest = WeakestLinks(drawing, [&](uint32_t from, const Edge &edge) { return StrengthOf(drawing, from, edge); });
         std::vector<bool> firm_classes = FirmClasses(drawing);
-        std::vector<uint32_t> expected = Lengths(drawing, weakest, firm_classes), found(drawing.size(), UINT32_MAX), strengths(drawing.size());
+        std::vector<uint32_t> expected = Lengths(drawing, weakest, firm_classes);
+        std::vector<uint32_t> found(drawing.size(), UINT32_MAX), strengths(drawing.size());
 
         ASSERT_TRUE(graph_shortest(&tree, &loaded.graph, nullptr));
         found[0] = 0;
