@@ -104,5 +104,5 @@ const struct cli_command cli_barriers_command = {
         "`only seen`: the collector missed a barrier, and no store explains it. The command has to run the ruby that heapprof came "
         "with. Its output goes to stderr. Without DIR or FILE the current directory is searched.\n\n"
         "Exit status: 0 if no barrier is missing, 1 if one is, 2 if something could not be read.",
-    .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .run = run,
+    .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .operand = CLI_OTHER, .run = run,
 };

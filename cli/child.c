@@ -67,8 +67,13 @@ cli_child_start(struct cli_child *child, char **command, const char *heapprof)
 int
 cli_child_not_run(const struct cli *cli, const struct cli_child *child, int error)
 {
+    char advice[CLI_KIND_ADVICE_MAX];
+
     cli_child_restore(child);
-    cli_wrong(cli, "%s: %s", cli->operands[0], strerror(error));
+    if (cli_kind_advise(advice, cli_kind_of_file(cli->operands[0]), cli->command, cli->operands[0])) {
+        cli_wrong(cli, "%s: %s", cli->operands[0], advice);
+    }
+    else cli_wrong(cli, "%s: %s", cli->operands[0], strerror(error));
     return error == ENOENT ? NOT_FOUND : NOT_RUN;
 }
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "cli/kinds.h"
 #include "cli/options.h"
 #include "pprof/model.h"
 #include "report/export.h"
@@ -32,6 +33,9 @@ struct cli_example {
 
 struct cli;
 
+/* What the operands are: profiles or dumps, processes, or anything else. */
+enum cli_operand {CLI_FILES = 0, CLI_PIDS, CLI_OTHER};
+
 struct cli_command {
     const char *name, *arguments;        /* "top", "[options] FILE" */
     const char *summary;                 /* a line for the list of commands */
@@ -41,6 +45,7 @@ struct cli_command {
     const struct cli_option *options;    /* up to one without an id; NULL if it has none */
     const struct cli_example *examples;  /* likewise */
     size_t least, most;                  /* number of operands */
+    enum cli_operand operand;
     bool   passes_rest;                  /* a command follows: options end at its first word */
     int  (*run)(struct cli *cli);        /* returns a status */
 };
@@ -57,6 +62,14 @@ struct cli {
 /* All commands, in the order of help. The list ends with NULL. main sets it. */
 extern const struct cli_command *const *cli_commands;
 
+/* The titles in that list. It ends with a title NULL. */
+struct cli_group {
+    const char *title;
+    const struct cli_command *first;
+};
+
+extern const struct cli_group *cli_groups;
+
 /* Returns the command of that name, or NULL if no command has it. */
 const struct cli_command *cli_find(const char *name);
 
@@ -70,6 +83,9 @@ size_t cli_family(FILE *out, const char *word);
 
 /* The version of the ruby that heapprof comes with, as "3.4.5". */
 extern const char cli_ruby_version[];
+
+/* Says which command was meant by words that name none. */
+void cli_refuse_words(char *const *words, size_t count);
 
 /* Options that every command has. */
 extern const struct cli_option cli_common_options[];
@@ -100,6 +116,8 @@ struct cli_input {
     int64_t  done;
     int64_t  next_ns;    /* when progress is shown next; 0 for never */
     bool     shown;
+    unsigned char head[CLI_KIND_BYTES]; /* the first bytes that were read */
+    size_t   head_size;
 };
 
 /* The path "-" means stdin. Returns false after telling the user what is wrong. */
@@ -108,6 +126,10 @@ void cli_close(struct cli_input *input);
 
 /* Reads up to size more bytes of the input that data points to. Returns what read(2) returns. */
 ptrdiff_t cli_more(void *data, void *buffer, size_t size);
+
+/* Says that the input cannot be read: what it is instead and which command reads it, or the
+ * error. Returns CLI_WRONG. */
+int cli_unreadable(const struct cli *cli, const struct cli_input *input, const char *error);
 
 /* Says what the command is doing. A terminal shows it when a second has passed since the first
  * file was opened. NULL says that the work is done, and removes the line. The caller passes NULL
@@ -118,9 +140,9 @@ void cli_doing(const char *what);
  * wrong. */
 struct heapprof_model *cli_read(const struct cli *cli, const char *path);
 
-/* Reads the profiles in all operands. names is what messages call them. An operand whose file is
- * missing is told and taken out of the operands, if enough operands are left: a running process
- * removes files of its series (profiler/series.h) after a shell has listed them. Returns how
+/* Reads the profiles in all operands. names is what messages call them. An operand that a running
+ * process has removed after a shell listed it, because it is of a series (profiler/series.h), is
+ * told and taken out of the operands, if enough operands are left. Returns how
  * many were read. If that is less than operand_count, the user was told what is wrong. */
 size_t cli_read_operands(struct cli *cli, struct heapprof_model **models, const char **names);
 

@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 
 const struct cli_command *const *cli_commands;
+const struct cli_group *cli_groups;
 
 /* Returns how many words the name has, or 0 if the words do not begin with the name. */
 static size_t

@@ -1,6 +1,8 @@
 /* The commands, in the order that help shows them. Each has a row; its struct cli_command is in
- * the file of that name. */
-#define CLI_COMMANDS(X) \
+ * the file of that name. A group is a title above the command that it names, and above those that
+ * follow. */
+#define CLI_COMMANDS(X, GROUP) \
+    GROUP("Heap profiles", run) \
     X(run) \
     X(top) \
     X(diff) \
@@ -8,6 +10,7 @@
     X(merge) \
     X(convert) \
     X(info) \
+    GROUP("The object graph: who keeps what alive", graph_dump) \
     X(graph_dump) \
     X(graph_info) \
     X(graph_report) \
@@ -21,12 +24,15 @@
     X(graph_pages) \
     X(graph_view) \
     X(graph_convert) \
-    X(memcheck) \
+    GROUP("A running process, from outside", stacks) \
     X(stacks) \
     X(record) \
     X(watch) \
     X(snapshot) \
     X(serve) \
+    GROUP("C extensions", memcheck) \
+    X(memcheck) \
     X(barriers) \
+    GROUP("About heapprof", version) \
     X(version) \
     X(help)

@@ -74,6 +74,13 @@ files_p(const struct cli_option *option)
     return value && (!strcmp(value, "FILE") || !strcmp(value, "DIR"));
 }
 
+/* Whether a command may stand where PIDs do. Then files are completed, too. */
+static bool
+command_p(const struct cli_command *command)
+{
+    return strstr(command->arguments, "COMMAND") != NULL;
+}
+
 /* Writes the choices that are words, in quotes, with spaces between them. Special characters are
  * escaped. */
 static void
@@ -124,6 +131,10 @@ put_bash_command(FILE *out, const struct cli_command *command)
     fputs("        *) [[ $current != -* ]] || words='", out);
     EACH_OPTION(command, option) fprintf(out, " %s", words_of(option)->name);
     fputs("' ;;\n        esac", out);
+    if (command->operand == CLI_PIDS) {
+        fputs("\n        [[ $current == -* || ! $files ]] || words=$(\"${COMP_WORDS[0]}\" help --processes 2>/dev/null | cut -f1)", out);
+        if (!command_p(command)) fputs(" files=", out);
+    }
     if (!strcmp(command->name, "help")) {
         fputs("\n        [[ $current == -* || $words ]] || words='", out);
         put_first_words(out);
@@ -188,7 +199,9 @@ put_zsh_option(FILE *out, const struct cli_option *option)
 void
 cli_completion_zsh(FILE *out)
 {
-    fputs("#compdef heapprof\n# made by: heapprof help --completion=zsh\n\n_heapprof() {\n    local -a commands=(\n", out);
+    fputs("#compdef heapprof\n# made by: heapprof help --completion=zsh\n\n"
+          "_heapprof_processes() {\n    local -a processes=(${(f)\"$(heapprof help --processes 2>/dev/null)\"})\n"
+          "    processes=(${processes/$'\\t'/:})\n    _describe process processes\n}\n\n_heapprof() {\n    local -a commands=(\n", out);
     EACH_COMMAND(command) {
         if (!first_word(command)) continue;
         fprintf(out, "        '%.*s:", first_word(command), (*command)->name);
@@ -209,7 +222,7 @@ cli_completion_zsh(FILE *out)
         EACH_OPTION(*command, option) put_zsh_option(out, option);
         fprintf(out, " \\\n            '%s' ;;\n",
                 (*command)->passes_rest ? "*::command:_normal" : !strcmp((*command)->name, "help")
-                ? "1:command:(${commands%%:*})" : "*:file:_files");
+                ? "1:command:(${commands%%:*})" : (*command)->operand == CLI_PIDS ? "*:process:_heapprof_processes" : "*:file:_files");
     }
     fputs("    esac\n}\n_heapprof \"$@\"\n", out);
 }
@@ -254,6 +267,11 @@ cli_completion_fish(FILE *out)
     fputs("# fish completion for heapprof, made by: heapprof help --completion=fish\n\n", out);
     EACH_COMMAND(command) {
         put_fish_word(out, command);
+        if ((*command)->operand == CLI_PIDS) {
+            fputs("complete -c heapprof -n '", out);
+            put_fish_condition(out, *command);
+            fprintf(out, "'%s -a '(heapprof help --processes 2>/dev/null)'\n", command_p(*command) ? "" : " -f");
+        }
         EACH_OPTION(*command, option) {
             const struct cli_option_words *words = words_of(option);
             fputs("complete -c heapprof -n '", out);

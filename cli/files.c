@@ -1,6 +1,7 @@
 /* files.c - reads profiles from files and from stdin, and shows progress if reading takes long. */
 #include "cli/cli.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -57,7 +58,12 @@ cli_more(void *data, void *buffer, size_t size)
     struct cli_input *input = data;
     ssize_t got = read(input->fd, buffer, size);
 
-    if (got > 0) input->done += got;
+    if (got > 0) {
+        size_t room = sizeof(input->head) - input->head_size, more = (size_t)got < room ? (size_t)got : room;
+        memcpy(input->head + input->head_size, buffer, more);
+        input->head_size += more;
+        input->done += got;
+    }
     if (input->next_ns) show_progress(input);
     return got;
 }
@@ -86,12 +92,23 @@ open_input(struct cli_input *input, const char *path)
     return errno;
 }
 
+/* Says that the input cannot be opened. A number may be meant as a process. */
+static void
+say_not_opened(const struct cli *cli, const struct cli_input *input, int error)
+{
+    if (error == ENOENT && !input->name[strspn(input->name, "0123456789")]) {
+        cli_wrong(cli, "%s: no such file; if it is a process, type heapprof %s %s first", input->name,
+                  strncmp(cli->command->name, "graph ", 6) ? "snapshot" : "graph dump", input->name);
+    }
+    else cli_wrong(cli, "%s: %s", input->name, strerror(error));
+}
+
 bool
 cli_open(const struct cli *cli, struct cli_input *input, const char *path)
 {
     int error = open_input(input, path);
 
-    if (error) cli_wrong(cli, "%s: %s", input->name, strerror(error));
+    if (error) say_not_opened(cli, input, error);
     return error == 0;
 }
 
@@ -102,6 +119,17 @@ cli_close(struct cli_input *input)
     if (input->fd > 0) close(input->fd);
 }
 
+int
+cli_unreadable(const struct cli *cli, const struct cli_input *input, const char *error)
+{
+    char advice[CLI_KIND_ADVICE_MAX];
+    bool from_stdin = !strcmp(input->name, cli_name("-"));
+    enum cli_kind kind = from_stdin ? cli_kind_of(input->head, input->head_size) : cli_kind_of_file(input->name);
+    bool known = cli_kind_advise(advice, kind, cli->command, from_stdin ? "-" : input->name);
+
+    return cli_wrong(cli, "%s: %s", input->name, known ? advice : error);
+}
+
 /* Closes the input. Returns NULL after telling the user what is wrong. */
 static struct heapprof_model *
 read_input(const struct cli *cli, struct cli_input *input)
@@ -110,7 +138,7 @@ read_input(const struct cli *cli, struct cli_input *input)
     struct heapprof_model *model = rb_heapprof_reader_read(cli_more, input, HEAPPROF_READER_MOST, error);
 
     cli_close(input);
-    if (!model) cli_wrong(cli, "%s: %s", input->name, error);
+    if (!model) cli_unreadable(cli, input, error);
     return model;
 }
 
@@ -122,6 +150,38 @@ cli_read(const struct cli *cli, const char *path)
     return cli_open(cli, &input, path) ? read_input(cli, &input) : NULL;
 }
 
+/* Whether the names differ in one number, which is larger in the second. */
+static bool
+later_name_p(const char *name, const char *other)
+{
+    unsigned differences = 0;
+
+    while (*name || *other) {
+        char *end, *other_end;
+        if (!isdigit((unsigned char)*name) || !isdigit((unsigned char)*other)) {
+            if (*name++ != *other++) return false;
+            continue;
+        }
+        unsigned long long number = strtoull(name, &end, 10), other_number = strtoull(other, &other_end, 10);
+        if (number > other_number) return false;
+        differences += number < other_number;
+        name = end;
+        other = other_end;
+    }
+    return differences == 1;
+}
+
+/* Whether the missing file was one of a series: a later file of it is among the operands, and is
+ * there. A process removes its older files, never its last one. */
+static bool
+of_series_p(const struct cli *cli, size_t given, size_t missing)
+{
+    for (size_t i = 0; i < given; i++) {
+        if (later_name_p(cli->operands[missing], cli->operands[i]) && access(cli->operands[i], F_OK) == 0) return true;
+    }
+    return false;
+}
+
 size_t
 cli_read_operands(struct cli *cli, struct heapprof_model **models, const char **names)
 {
@@ -130,12 +190,12 @@ cli_read_operands(struct cli *cli, struct heapprof_model **models, const char **
 
     for (size_t i = 0; i < given; i++) {
         int error = open_input(&input, cli->operands[i]);
-        if (error == ENOENT && given - gone > cli->command->least) {
-            cli_wrong(cli, "%s: is gone, and was left out", input.name);
+        if (error == ENOENT && given - gone > cli->command->least && of_series_p(cli, given, i)) {
+            cli_wrong(cli, "%s: has been removed meanwhile, and is left out", input.name);
             gone++;
             continue;
         }
-        if (error) cli_wrong(cli, "%s: %s", input.name, strerror(error));
+        if (error) say_not_opened(cli, &input, error);
         models[read] = error ? NULL : read_input(cli, &input);
         if (!models[read]) break;
         names[read] = input.name;

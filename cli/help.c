@@ -4,8 +4,10 @@
 
 #include <string.h>
 
+#include "attach/host.h"
 #include "base/version.h"
 #include "cli/made.h"
+#include "report/text.h"
 
 /* Writes "-n, --count=N". */
 static int
@@ -54,17 +56,21 @@ help_of(FILE *out, const struct cli_command *command)
 void
 cli_help(FILE *out, const struct cli_command *command)
 {
+    const struct cli_group *group = cli_groups;
+
     if (command) {
         help_of(out, command);
         return;
     }
     fprintf(out, "heapprof - profiles of Ruby's heap: take, look, compare, convert\n\n"
-                 "Usage: heapprof COMMAND [options] [FILE...]\n\nCommands:\n");
+                 "Usage: heapprof COMMAND [options] [FILE...]\n");
     for (const struct cli_command *const *each = cli_commands; *each; each++) {
+        if (group->first == *each) fprintf(out, "\n%s:\n", group++->title);
         fprintf(out, "  %-15s%s\n", (*each)->name, (*each)->summary);
     }
     fprintf(out, "\nheapprof COMMAND --help says more, with examples. A FILE is a profile in pprof's format,\n"
-                 "gzip'd or not, from any program; \"-\" is stdin. This is " HEAPPROF_NAME " " HEAPPROF_VERSION ".\n");
+                 "gzip'd or not, from any program; of graph commands it is a dump of ObjectSpace::HeapGraph.\n"
+                 "\"-\" is stdin. This is " HEAPPROF_NAME " " HEAPPROF_VERSION ".\n");
 }
 
 /* Shows the commands that begin with that word. Returns false if no command does. */
@@ -79,6 +85,24 @@ help_of_family(const char *word)
         printf("heapprof %-20s%s\n", (*each)->name, (*each)->summary);
     }
     return count > 0;
+}
+
+/* For the shells' completions: a line for each Ruby process that may be read, with its PID, a tab
+ * and what it is called. */
+static int
+put_processes(const struct cli *cli)
+{
+    struct attach_host host = {0};
+
+    if (!attach_host_list(&host)) return cli_wrong(cli, "the processes cannot be listed");
+    for (size_t i = 0; i < host.count; i++) {
+        if (!host.all[i].ruby) continue;
+        printf("%d\t", (int)host.all[i].pid);
+        report_put(stdout, host.all[i].title, 0, false);
+        putchar('\n');
+    }
+    attach_host_free(&host);
+    return cli_finish(cli);
 }
 
 static void
@@ -99,13 +123,15 @@ run(struct cli *cli)
     const struct cli_command *command = NULL;
     size_t words;
 
+    if (cli->values[CLI_PROCESSES]) return put_processes(cli);
     if (cli->values[CLI_MAN] || cli->values[CLI_COMPLETION] || cli->values[CLI_OPTION_TABLE]) {
         make(cli);
         return cli_finish(cli);
     }
     if (cli->operand_count == 1 && help_of_family(cli->operands[0])) return cli_finish(cli);
     if (cli->operand_count > 0 && !(command = cli_find_words(cli->operands, cli->operand_count, &words))) {
-        return cli_usage(cli, "%s is not a command; heapprof help lists the commands", cli->operands[0]);
+        cli_refuse_words(cli->operands, cli->operand_count);
+        return CLI_USAGE;
     }
     cli_page();
     cli_help(stdout, command);
@@ -116,6 +142,7 @@ static const struct cli_option options[] = {
     {CLI_MAN, NULL, "Print the man page, for man"},
     {CLI_COMPLETION, "bash zsh fish", "Print the completion of that shell"},
     {CLI_OPTION_TABLE, NULL, "Print which letter and which option means what, in Markdown"},
+    {CLI_PROCESSES, NULL, "Print the Ruby processes that you may read: PID, tab, title. Completions use it"},
     {0}
 };
 
@@ -127,9 +154,9 @@ static const struct cli_example examples[] = {
 };
 
 const struct cli_command cli_help_command = {
-    .name = "help", .arguments = "[COMMAND] [--man] [--completion=SHELL] [--options]",
+    .name = "help", .arguments = "[COMMAND] [--man] [--completion=SHELL] [--options] [--processes]",
     .summary = "List the commands, or explain one",
     .description =
         "Lists the commands, or explains one of them.",
-    .options = options, .examples = examples, .least = 0, .most = 2, .run = run,
+    .options = options, .examples = examples, .least = 0, .most = 2, .operand = CLI_OTHER, .run = run,
 };

@@ -3,39 +3,18 @@
 
 #include <locale.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/child.h"
 #include "cli/commands.h"
-#include "report/text.h"
 
 #define DECLARE(name) extern const struct cli_command cli_##name##_command;
-CLI_COMMANDS(DECLARE)
-
 #define ADDRESS(name) &cli_##name##_command,
-static const struct cli_command *const commands[] = {CLI_COMMANDS(ADDRESS) NULL};
-
-/* Says which commands there are. */
-static int
-refuse(const char *word, const char *next)
-{
-    char *family = NULL;
-    size_t size, count;
-    FILE *out = open_memstream(&family, &size);
-
-    count = out ? cli_family(out, word) : 0;
-    if (out) fclose(out);
-    if (count && next) report_print(stderr, "heapprof: %s %s is not a command; the commands are:%s\n", word, next, family);
-    else if (count) fprintf(stderr, "heapprof: type one of these after %s:%s\n", word, family);
-    else {
-        report_print(stderr, "heapprof: %s is not a command; the commands are:", word);
-        for (const struct cli_command *const *each = cli_commands; *each; each++) fprintf(stderr, " %s", (*each)->name);
-        fputc('\n', stderr);
-    }
-    free(family);
-    return CLI_USAGE;
-}
+#define TITLE(title, first) {title, &cli_##first##_command},
+#define NOTHING(...)
+CLI_COMMANDS(DECLARE, NOTHING)
+static const struct cli_command *const commands[] = {CLI_COMMANDS(ADDRESS, NOTHING) NULL};
+static const struct cli_group groups[] = {CLI_COMMANDS(NOTHING, TITLE) {0}};
 
 static int
 run(const struct cli_command *command, int argc, char **argv)
@@ -58,6 +37,7 @@ main(int argc, char **argv)
     size_t words;
 
     cli_commands = commands;
+    cli_groups = groups;
     cli_sigpipe = signal(SIGPIPE, SIG_IGN); /* a pager may be left early: cli_finish checks */
     setlocale(LC_CTYPE, "");
     if (argc < 2) {
@@ -71,6 +51,9 @@ main(int argc, char **argv)
         argv[1] = "help";
     }
     command = cli_find_words(argv + 1, (size_t)argc - 1, &words);
-    if (!command) return refuse(argv[1], argv[2]);
+    if (!command) {
+        cli_refuse_words(argv + 1, (size_t)argc - 1);
+        return CLI_USAGE;
+    }
     return run(command, argc - 1 - (int)words, argv + 1 + words);
 }

@@ -80,7 +80,8 @@
     LETTER(VERSION,  "--version",  'V', NULL,      "The version is shown") \
     WORD(MAN,        "--man",         NULL,      "The man page") \
     WORD(COMPLETION, "--completion",  "SHELL",   "The completions of a shell") \
-    WORD(OPTION_TABLE, "--options",     NULL,      "The table of options")
+    WORD(OPTION_TABLE, "--options",     NULL,      "The table of options") \
+    WORD(PROCESSES,  "--processes",   NULL,      "The Ruby processes that may be read")
 
 /* Spellings of earlier versions: (command, spelling, option). They work, and a line says what to
  * type instead. */

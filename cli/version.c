@@ -30,5 +30,5 @@ const struct cli_command cli_version_command = {
         "Prints the version of this product and the version of the ruby it comes with.\n"
         "CHANGELOG.md has an entry for each version. To see which version wrote a file, type\n"
         "heapprof info FILE or heapprof graph info FILE.",
-    .options = options, .examples = examples, .least = 0, .most = 0, .run = run,
+    .options = options, .examples = examples, .least = 0, .most = 0, .operand = CLI_OTHER, .run = run,
 };

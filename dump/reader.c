@@ -548,7 +548,7 @@ read_magic(struct reader *reader)
 
     if (got == 0) end_as(reader, HEAPPROF_DUMP_WRONG, "is empty");
     else if (got < sizeof(head) || memcmp(head, HEAPPROF_DUMP_MAGIC, HEAPPROF_DUMP_MAGIC_BYTES)) {
-        end_as(reader, HEAPPROF_DUMP_WRONG, "is no object graph");
+        end_as(reader, HEAPPROF_DUMP_WRONG, "is not an object graph");
     }
     else if (version != HEAPPROF_DUMP_VERSION) {
         end_as(reader, HEAPPROF_DUMP_WRONG, "is of version %"PRIu32", and this heapprof reads version %d", version,

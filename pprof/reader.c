@@ -412,14 +412,14 @@ fail_short(struct profile_reader *reader)
     const char *error = rb_heapprof_source_error(reader->source);
 
     if (error) return fail(reader, "%s", error);
-    return fail(reader, "is cut short, or no profile: ends within a field, at byte %"PRIu64,
+    return fail(reader, "is cut short, or not a profile: ends within a field, at byte %"PRIu64,
                 rb_heapprof_source_position(reader->source));
 }
 
 static bool
 fail_format(struct profile_reader *reader)
 {
-    return fail(reader, "is no profile in pprof's format: no field begins at byte %"PRIu64,
+    return fail(reader, "is not a profile in pprof's format: no field begins at byte %"PRIu64,
                 rb_heapprof_source_position(reader->source));
 }
 
@@ -555,7 +555,7 @@ finish(struct profile_reader *reader)
 {
     struct heapprof_model *model = reader->model;
 
-    if (model->type_count == 0) return fail(reader, "is no profile: it has no sample types");
+    if (model->type_count == 0) return fail(reader, "is not a profile: it has no sample types");
     if (model->sample_count > 0 && reader->value_count != model->type_count) {
         return fail(reader, "sample 1 has %"PRIu64" values, but there are %"PRIu32" sample types",
                     reader->value_count, model->type_count);

@@ -116,7 +116,7 @@ run(struct cli *cli)
     if (!cli_open(cli, &input, cli->operands[0])) return CLI_WRONG;
     read = graph_duplicates_read(&duplicates, cli_more, &input, limit_bytes, &complete, error);
     cli_close(&input);
-    if (!read || !complete) cli_wrong(cli, "%s: %s", input.name, error);
+    if (!read || !complete) cli_unreadable(cli, &input, error);
     if (read) status = show(cli, &duplicates, rows);
     graph_duplicates_free(&duplicates);
     return status;

@@ -71,7 +71,7 @@ load(const struct cli *cli, const char *path, struct cli_graph *graph, int trees
     loaded = graph_load_wanted(&graph->graph, wanted, cli_more, &input, limit_bytes, graph->incomplete);
     cli_close(&input);
     if (loaded && (trees & CLI_GRAPH_KEYS)) graph_name_keys(&graph->graph);
-    return loaded ? CLI_DONE : cli_wrong(cli, "%s: %s", cli_name(path), graph->incomplete);
+    return loaded ? CLI_DONE : cli_unreadable(cli, &input, graph->incomplete);
 }
 
 int

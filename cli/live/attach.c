@@ -34,7 +34,9 @@ cli_attach_open(const struct cli *cli, const char *name, enum cli_attach_to to)
 
     if (to == CLI_ATTACH_CORE) target = attach_target_open_core(name, error);
     else if (!parse_pid(name, &pid)) {
-        cli_wrong(cli, "%s: is not a PID; give the number of a process", name);
+        char advice[CLI_KIND_ADVICE_MAX];
+        bool file = cli_kind_advise(advice, cli_kind_of_file(name), cli->command, name);
+        cli_wrong(cli, "%s: %s", name, file ? advice : "is not a PID; give the number of a process");
         return NULL;
     }
     else target = attach_target_open_pid(pid, error);

@@ -82,5 +82,5 @@ const struct cli_command cli_stacks_command = {
         "(torn).\n"
         "\n"
         "It needs the rights of a debugger: the same user where the system allows that, or root.",
-    .options = options, .examples = examples, .least = 0, .most = 1000, .run = run,
+    .options = options, .examples = examples, .least = 0, .most = 1000, .operand = CLI_PIDS, .run = run,
 };

@@ -360,5 +360,5 @@ const struct cli_command cli_watch_command = {
         "size; 4 shows what grew in the heap since the start. 3 and 4 need a process that runs\n"
         "under RUBY_HEAPPROF. s sorts by total or own time, i counts idle threads, r starts\n"
         "again, space pauses, arrows scroll, q quits.",
-    .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
+    .options = options, .examples = examples, .least = 1, .most = 1, .operand = CLI_PIDS, .run = run,
 };

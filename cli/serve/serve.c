@@ -38,5 +38,5 @@ const struct cli_command cli_serve_command = {
         "reads all. A request through a proxy, or from a web page, is refused. A socket file is for its owner and root.\n"
         "The same of heapprof/rack; doc/production.md has the rule. A profile names methods, classes, files and the command\n"
         "line, and has no contents of objects.",
-    .options = options, .examples = examples, .least = 0, .most = 0, .run = run,
+    .options = options, .examples = examples, .least = 0, .most = 0, .operand = CLI_OTHER, .run = run,
 };

@@ -133,7 +133,7 @@ class TestHeapProfLoad < Test::Unit::TestCase
           assert_equal error.message.delete_prefix("file: "), again.message
         end
         refused.("", /is empty/)
-        refused.("no profile\n", /is no profile in pprof's format/)
+        refused.("no profile\n", /is not a profile in pprof's format/)
         refused.(bytes.byteslice(0, bytes.size / 2), /cut short/)
         refused.(plain.byteslice(0, plain.size / 2), /./)
         refused.(plain.gsub("_space", "_speed"), /is no heap profile: it has alloc_objects .*, and neither inuse_space nor alloc_space/)

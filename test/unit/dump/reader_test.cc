@@ -144,8 +144,8 @@ TEST(DumpReader, EveryFlippedBitIsFoundButInBytesThatMeanNothing)
 TEST(DumpReader, WhatIsNoGraphIsRefusedInALine)
 {
     EXPECT_EQ("is empty", Read("").error);
-    EXPECT_EQ("is no object graph", Read("\x1f\x8b" "0123456789abcdef").error);
-    EXPECT_EQ("is no object graph", Read(Begin().substr(0, 11)).error);
+    EXPECT_EQ("is not an object graph", Read("\x1f\x8b" "0123456789abcdef").error);
+    EXPECT_EQ("is not an object graph", Read(Begin().substr(0, 11)).error);
     EXPECT_EQ("is of version 2, and this heapprof reads version 1", Read(Begin(2)).error);
     EXPECT_EQ("is incomplete: the block at byte 12 is missing", Read(Begin()).error);
 }

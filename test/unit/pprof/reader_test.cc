@@ -131,7 +131,7 @@ TEST(Reader, ErrorsSayWhatIsWrong)
     std::string all = bytes.All();
 
     EXPECT_EQ("is empty", ErrorOf(""));
-    EXPECT_EQ("is no profile in pprof's format: no field begins at byte 3",
+    EXPECT_EQ("is not a profile in pprof's format: no field begins at byte 3",
               ErrorOf("hello, world, this is text\n"));
     EXPECT_EQ("gzip'd data is cut short", ErrorOf(GzipOf(all).substr(0, 40)));
     EXPECT_EQ("sample 3: location 99 is not in the file",
@@ -153,8 +153,8 @@ TEST(Reader, ErrorsSayWhatIsWrong)
     EXPECT_EQ("sample 3 is no message", ErrorOf(all + Bytes(2, "\xff")));
     EXPECT_EQ("comment 1: there is no string 12, only 12", ErrorOf(all + Number(13, 12)));
     EXPECT_EQ("string 0 is not the empty one", ErrorOf(Bytes(6, "x")));
-    EXPECT_EQ("is no profile: it has no sample types", ErrorOf(Bytes(6, "")));
-    EXPECT_EQ("is cut short, or no profile: ends within a field, at byte " +
+    EXPECT_EQ("is not a profile: it has no sample types", ErrorOf(Bytes(6, "")));
+    EXPECT_EQ("is cut short, or not a profile: ends within a field, at byte " +
                   std::to_string(all.size() + 2),
               ErrorOf(all + Varint(2 << 3 | 2) + Varint(100) + "x").substr(0, 300));
 }
