@@ -411,7 +411,7 @@ open_file(const char *path, uint64_t *bytes, char *error)
         *bytes = (uint64_t)file.st_size;
         return fd;
     }
-    snprintf(error, ATTACH_TARGET_ERROR_MAX, "%s: it is no file", path);
+    snprintf(error, ATTACH_TARGET_ERROR_MAX, "%s: is not a regular file", path);
     close(fd);
     return -1;
 }

@@ -65,13 +65,13 @@ attach_rights_explain(const struct attach_target *target, char error[ATTACH_TARG
     long theirs = number_in(status, "Uid:");
     if (scope == 3) {
         attach_target_say(target, error,
-                          "not permitted: kernel.yama.ptrace_scope is 3, and nobody may read a"
-                          " process until the machine is started anew with less");
+                          "not permitted: kernel.yama.ptrace_scope is 3, so that nobody may"
+                          " read a process until the machine is restarted with a lower value");
     }
     else if (may_trace_all_p()) {
         attach_target_say(target, error,
-                          "not permitted, though we have CAP_SYS_PTRACE: it is in a user namespace"
-                          " outside of ours, or a security module forbids it");
+                          "not permitted, though heapprof has CAP_SYS_PTRACE: the process is in a"
+                          " user namespace outside of heapprof's, or a security module forbids it");
     }
     else if (ours == 0) {
         attach_target_say(target, error, "not permitted: root without CAP_SYS_PTRACE; " CONTAINER);
@@ -79,8 +79,8 @@ attach_rights_explain(const struct attach_target *target, char error[ATTACH_TARG
     else if (theirs != ours) {
         attach_target_say(
             target, error,
-            "not permitted: it is user %ld's, and we are user %ld; run heapprof as that"
-            " user or as root",
+            "not permitted: it belongs to user %ld, and heapprof runs as user %ld; run"
+            " heapprof as that user or as root",
             theirs, ours);
     }
     else if (scope == 2) {
@@ -90,14 +90,15 @@ attach_rights_explain(const struct attach_target *target, char error[ATTACH_TARG
     }
     else if (scope == 1) {
         attach_target_say(target, error,
-                          "not permitted: kernel.yama.ptrace_scope is 1, so that only a parent may"
-                          " read; run heapprof as root, or start the program by it; " CONTAINER);
+                          "not permitted: kernel.yama.ptrace_scope is 1, so that only its parent may"
+                          " read it; run heapprof as root, or start the program by heapprof"
+                          " record; " CONTAINER);
     }
     else {
         attach_target_say(
             target, error,
-            "not permitted: it has given that up (it is not dumpable, or was started with"
-            " more rights than ours); run heapprof as root; " CONTAINER);
+            "not permitted: it does not let itself be read (it is not dumpable, or was"
+            " started with more rights than heapprof); run heapprof as root; " CONTAINER);
     }
 }
 

@@ -70,12 +70,12 @@ run(struct cli *cli)
     static char program[PATH_MAX];
     char **words;
 
-    if (!beside_us(program, sizeof(program))) return cli_usage(cli, "where heapprof is, is not known: %s", strerror(errno));
+    if (!beside_us(program, sizeof(program))) return cli_wrong(cli, "cannot find the directory that heapprof is in: %s", strerror(errno));
     words = command_line(cli, program);
-    if (!words) return cli_usage(cli, "no memory");
+    if (!words) return cli_wrong(cli, "no memory");
     signal(SIGPIPE, cli_sigpipe);
     execv(program, words);
-    cli_wrong(cli, "%s: %s; it was built without libclang: install that (Debian: libclang-dev) and build again", program, strerror(errno));
+    cli_wrong(cli, "%s: %s; heapprof was built without libclang: install it (Debian: libclang-dev), and build again", program, strerror(errno));
     return WB_TROUBLE;
 }
 

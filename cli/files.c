@@ -218,7 +218,9 @@ cli_type(const struct cli *cli, const char *path, const struct heapprof_model *m
         size += (size_t)snprintf(names + size, sizeof(names) - size, " %s",
                                  rb_heapprof_model_string(model, model->types[i].type, NULL));
     }
-    cli_wrong(cli, "%s: has no values %s; give one of%s", cli_name(path), name, names);
+    const char *unit = rb_heapprof_model_string(model, model->types[rb_heapprof_model_default_type(model)].unit, NULL);
+    const char *of = !strcmp(unit, "nanoseconds") ? "is a profile of time, and " : "";
+    cli_wrong(cli, "%s: %shas no value that is called %s; it has:%s", cli_name(path), of, name, names);
     return false;
 }
 
@@ -294,7 +296,7 @@ cli_save(const struct cli *cli, const struct heapprof_model *model, const char *
     size_t size;
 
     if (!path || !strcmp(path, "-")) {
-        if (isatty(1)) return cli_usage(cli, "a profile is not text for a terminal: write it to a file with > FILE");
+        if (isatty(1)) return cli_usage(cli, "a profile is not text for a terminal: write it to a file with -o FILE");
         if (rb_heapprof_save(model, print, stdout) == HEAPPROF_SAVE_NO_MEMORY) return cli_wrong(cli, "no memory");
         return cli_finish(cli);
     }

@@ -58,8 +58,8 @@ const struct cli_command cli_merge_command = {
         "Writes the sum of the profiles, gzip'd. Functions are the same if name, file and first\n"
         "line are the same; samples are, if stack and labels are. All profiles have to have the\n"
         "same sample types. If a process has written several files, give only one of them: each\n"
-        "has everything that was alive. A file that is gone meanwhile is left out, with a line on\n"
-        "stderr. The exit status is 0 as long as one file is left.",
+        "has everything that was alive. A file that a running process has removed from its series\n"
+        "meanwhile is left out, with a line on stderr.",
     .readers =
         "with --output only the owner of the file (mode 0600). A file that the shell makes of stdout (>) has the\n"
         "mode that its umask leaves.",

@@ -239,7 +239,7 @@ cli_source_roots_find(struct cli_source_roots *roots, const struct cli *cli, con
     *roots = (struct cli_source_roots){.recorded = recorded && recorded[0] == '/' && recorded[1] ? recorded : NULL};
     if (!directory) add_place(roots, profile);
     else if (!add(roots, directory, true)) {
-        cli_wrong(cli, "--sources=%s: is no directory that can be read", directory);
+        cli_wrong(cli, "--sources=%s: is not a directory that can be read", directory);
         return false;
     }
     add_gem_directories(roots);

@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/text.h"
+
 #define AROUND    5                /* lines before and after one that is used */
 #define LINE_MOST 400              /* bytes of a line; the rest of the line is left out */
 #define FILE_MOST ((size_t)4 << 20)
@@ -209,16 +211,17 @@ void
 cli_sources_say(const struct cli_sources *sources, const char *command)
 {
     if (sources->files + sources->outside == 0) return;
+    char lines[REPORT_COUNT_MAX], files[REPORT_COUNT_MAX], outside[REPORT_COUNT_MAX];
+
+    report_count(lines, sources->lines, "line", "lines");
+    report_count(files, sources->files, "source file", "source files");
+    report_count(outside, sources->outside, "file is", "files are");
     if (sources->files) {
-        fprintf(stderr, "%s: the page has %zu line%s of %zu source file%s in it "
-                        "(--no-sources leaves them out)", command, sources->lines,
-                sources->lines == 1 ? "" : "s", sources->files, sources->files == 1 ? "" : "s");
+        fprintf(stderr, "%s: the page has %s of %s in it (--no-sources leaves them out)", command, lines, files);
     }
     else fprintf(stderr, "%s: the page has no sources in it", command);
     if (sources->outside) {
-        fprintf(stderr, "; %zu file%s not where sources are read: "
-                        "name the program's directory by --sources=DIR",
-                sources->outside, sources->outside == 1 ? " is" : "s are");
+        fprintf(stderr, "; %s not where sources are read: name the program's directory by --sources=DIR", outside);
     }
     fputc('\n', stderr);
 }

@@ -193,7 +193,7 @@ read_address(struct reader *reader)
     uint64_t number = read_number(&reader->in);
 
     if (number < ADDRESS_MOST) return number * 8;
-    WRONG(reader, "%"PRIu64" is no address", number);
+    WRONG(reader, "%"PRIu64" is not an address", number);
     return 0;
 }
 
@@ -322,7 +322,7 @@ check_immediate(struct reader *reader, const struct heapprof_dump_value *value)
 {
     switch (value->immediate) {
       case HEAPPROF_DUMP_SPECIAL:
-        return value->bits <= 4 || WRONG(reader, "%"PRIu64" is no special value", value->bits);
+        return value->bits <= 4 || WRONG(reader, "%"PRIu64" is not a special value", value->bits);
       case HEAPPROF_DUMP_INTEGER:
         return true;
       case HEAPPROF_DUMP_SYMBOL:
@@ -330,9 +330,9 @@ check_immediate(struct reader *reader, const struct heapprof_dump_value *value)
         return value->bits <= reader->string_count ||
                WRONG(reader, "string %"PRIu64" is not defined", value->bits);
       case HEAPPROF_DUMP_HIDDEN:
-        return value->bits <= 2 || WRONG(reader, "%"PRIu64" is no hidden value", value->bits);
+        return value->bits <= 2 || WRONG(reader, "%"PRIu64" is not a hidden value", value->bits);
       default:
-        return WRONG(reader, "%u is no kind of reference", value->immediate);
+        return WRONG(reader, "%u is not a kind of reference", value->immediate);
     }
 }
 
@@ -346,7 +346,7 @@ read_value(struct reader *reader, struct heapprof_dump_value *value)
         uint64_t address = reader->object.address / 8 + (uint64_t)unzigzag(number >> 1);
         value->bits = address * 8;
         return (address > 0 && address < ADDRESS_MOST) ||
-               WRONG(reader, "%"PRIu64" is no reference", number);
+               WRONG(reader, "%"PRIu64" is not a reference", number);
     }
     value->immediate = number >> 1 & 7;
     value->bits = number >> 4;

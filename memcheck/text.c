@@ -10,17 +10,11 @@
 
 #define FRAMES_MOST 20
 
-static const char *
-plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 static void
 put_amount(FILE *out, uint64_t blocks, uint64_t bytes)
 {
-    fprintf(out, "%" PRIu64 " byte%s in %" PRIu64 " block%s", bytes, plural(bytes), blocks,
-            plural(blocks));
+    fprintf(out, "%" PRIu64 " %s in %" PRIu64 " %s", bytes,
+            report_plural(bytes, "byte", "bytes"), blocks, report_plural(blocks, "block", "blocks"));
 }
 
 static void
@@ -162,13 +156,13 @@ const char *
 memcheck_undecided(const struct memcheck_process *process)
 {
     if (!process->valgrind)
-        return "not decided: too many blocks to record each; give more memory by "
+        return "not decided: there were too many blocks to record each; give more memory by "
                "RUBY_HEAPPROF=memory=";
     if (!process->model)
-        return "not decided: this is no ruby with the heap profiler, or it ended by exit!, exec or "
-               "a signal";
-    return "not decided: no search by Valgrind: this ruby was built without its headers (Debian "
-           "package valgrind)";
+        return "not decided: this is not a ruby with the heap profiler, or it ended by exit!, exec "
+               "or a signal";
+    return "not decided: Valgrind did not search, because this ruby was built without its headers "
+           "(Debian package valgrind)";
 }
 
 static void
@@ -177,15 +171,17 @@ put_tally(FILE *out, const struct memcheck_process *process, const struct memche
     if (!process->decided) fputs(memcheck_undecided(process), out);
     else if (tally->leaks == 0) fputs("no leaks", out);
     else {
-        fprintf(out, "%zu leak%s, ", tally->leaks, plural(tally->leaks));
+        fprintf(out, "%zu %s, ", tally->leaks, report_plural(tally->leaks, "leak", "leaks"));
         put_amount(out, tally->lost_blocks, tally->lost_bytes);
     }
-    if (tally->errors > 0) fprintf(out, "; %zu error%s", tally->errors, plural(tally->errors));
+    if (tally->errors > 0) {
+        fprintf(out, "; %zu %s", tally->errors, report_plural(tally->errors, "error", "errors"));
+    }
     const char *before = "; not shown: ";
     for (int verdict = MEMCHECK_SHOWN + 1; verdict < MEMCHECK_VERDICTS; verdict++) {
         if (tally->counts[verdict] == 0) continue;
-        fprintf(out, "%s%zu record%s %s", before, tally->counts[verdict],
-                plural(tally->counts[verdict]),
+        fprintf(out, "%s%zu %s %s", before, tally->counts[verdict],
+                report_plural(tally->counts[verdict], "record", "records"),
                 memcheck_verdict_reasons[verdict]);
         before = ", ";
     }
@@ -200,7 +196,8 @@ put_suppressed(FILE *out, const struct memcheck_question *question,
 
     for (size_t i = 0; counts && i < question->suppressions->count; i++) {
         if (counts[i] == 0) continue;
-        fprintf(out, "  %zu record%s suppressed by ", counts[i], plural(counts[i]));
+        fprintf(out, "  %zu %s suppressed by ", counts[i],
+                report_plural(counts[i], "record", "records"));
         report_put(out, question->suppressions->all[i].file, 0, false);
         fprintf(out, ":%u\n", question->suppressions->all[i].line);
     }
@@ -220,8 +217,9 @@ put_process(FILE *out, const struct memcheck_question *question,
     put_tally(out, process, &tally);
     put_suppressed(out, question, process);
     if (process->decided && process->dropped > 0) {
-        fprintf(out, "  nothing is known of %" PRIu64 " blocks, which may be leaks, too\n",
-                process->dropped);
+        fprintf(out, "  nothing is known of %" PRIu64 " %s, too\n", process->dropped,
+                report_plural(process->dropped, "block, which may be a leak",
+                              "blocks, which may be leaks"));
     }
     for (size_t i = 0; i < process->record_count; i++) {
         if (memcheck_judge(question, process, &process->records[i]) != MEMCHECK_SHOWN) continue;

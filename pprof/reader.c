@@ -106,7 +106,7 @@ numbers_of(struct profile_reader *reader, struct heapprof_wire wire, uint64_t nu
         }
         if (type == HEAPPROF_WIRE_VARINT) numbers[field.number] = field.value;
     }
-    return status == 0 || fail(reader, "%s %"PRIu64" is no message", what, which);
+    return status == 0 || fail(reader, "%s %"PRIu64" is damaged", what, which);
 }
 
 /* Takes a string's number. finish looks it up. */
@@ -274,7 +274,7 @@ count_sample(struct profile_reader *reader, struct heapprof_wire wire,
                         field.number);
         }
     }
-    return status == 0 || fail(reader, "sample %"PRIu64" is no message", which);
+    return status == 0 || fail(reader, "sample %"PRIu64" is damaged", which);
 }
 
 static bool

@@ -385,7 +385,7 @@ find_columns(struct loading *loading)
                                  rb_heapprof_model_string(model, model->types[i].type, NULL));
     }
     for (char *at = names; *at; at++) if ((unsigned char)*at < 32 || *at == 127) *at = '?';
-    return wrong(loading, "is no heap profile: it has%s, and neither inuse_space nor alloc_space",
+    return wrong(loading, "is not a heap profile: it has%s, and neither inuse_space nor alloc_space",
                  names);
 }
 

@@ -97,13 +97,19 @@ report_amount(char text[REPORT_AMOUNT_MAX], double value, const char *unit)
     put_unit(text + length, REPORT_AMOUNT_MAX - length, unit);
 }
 
+const char *
+report_plural(uint64_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}
+
 void
 report_count(char text[REPORT_COUNT_MAX], uint64_t count, const char *one, const char *many)
 {
     char amount[REPORT_AMOUNT_MAX];
 
     report_amount(amount, (double)count, "count");
-    snprintf(text, REPORT_COUNT_MAX, "%s %s", amount, count == 1 ? one : many);
+    snprintf(text, REPORT_COUNT_MAX, "%s %s", amount, report_plural(count, one, many));
 }
 
 void

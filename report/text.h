@@ -13,6 +13,9 @@
  * "nanoseconds", "count". An unknown unit stands behind the number. */
 void report_amount(char text[REPORT_AMOUNT_MAX], double value, const char *unit);
 
+/* Returns the noun for that many: one or many. */
+const char *report_plural(uint64_t count, const char *one, const char *many);
+
 #define REPORT_COUNT_MAX 80 /* bytes, with the NUL */
 
 /* Writes "1 file", "12,345 files". */

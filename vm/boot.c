@@ -233,11 +233,11 @@ tell_dropped(const struct rb_heapprof_stat *stat)
     char line[256];
 
     snprintf(line, sizeof(line),
-             "%" PRIu64 " of %" PRIu64 "; give more by memory= (now %" PRIu64
-             "), or sample less by a larger interval= (now %" PRIu64 ")",
+             "%" PRIu64 " of %" PRIu64 ", because memory=%" PRIu64 " was full; give more, or take "
+             "fewer samples by a larger interval= (now %" PRIu64 ")",
              rb_heapprof.account.dropped, stat->total_samples, stat->memory_budget,
              stat->interval_bytes);
-    rb_heapprof_say("samples were dropped for want of memory", line);
+    rb_heapprof_say("samples are missing from the profile", line);
 }
 
 static void
@@ -246,10 +246,10 @@ tell_doubled(const struct rb_heapprof_stat *stat)
     char line[256];
 
     snprintf(line, sizeof(line),
-             "%" PRIu64 " times, and is %" PRIu64 " now, as if from the start; a larger "
-             "memory= (now %" PRIu64 ") keeps it finer",
-             stat->doublings, stat->interval_bytes, stat->memory_budget);
-    rb_heapprof_say("the interval was doubled for want of memory", line);
+             "one every %" PRIu64 " bytes allocated, because memory=%" PRIu64
+             " was full; give more to keep more samples",
+             stat->interval_bytes, stat->memory_budget);
+    rb_heapprof_say("the profile has fewer samples than were asked for", line);
 }
 
 static void

@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "report/text.h"
+
 const struct wb_rule_text wb_rules[WB_RULES] = {
     [WB_MOVED] = {"moved-reference",
                   "A reference is marked by rb_gc_mark_movable, and not updated after a move",
@@ -134,8 +136,8 @@ check_type(struct wb_remarker *remarker, const struct wb_findings *findings)
     }
     else {
         add_remark(remarker, WB_UNPROTECTED, NULL,
-                   "'%s' could be WB_PROTECTED if %zu store%s had a barrier", type->name, count,
-                   count == 1 ? "" : "s");
+                   "'%s' could be WB_PROTECTED if %zu %s had a barrier", type->name, count,
+                   report_plural(count, "store", "stores"));
     }
 }
 

@@ -378,7 +378,7 @@ wb_search_directory(struct wb_search *search, const char *path)
     }
     if (search_tree(search, directory, path, 0)) return true;
     report_problem(search, path,
-                   "no extension found: there is no Makefile of mkmf's in it, and no "
+                   "there is no extension in it: no Makefile of mkmf's, and no "
                    "compile_commands.json");
     return false;
 }

@@ -124,12 +124,6 @@ wb_report_remarks(FILE *out, const struct wb_remark *remarks, bool all, const ch
     }
 }
 
-static const char *
-plural(size_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 void
 wb_report_summary(FILE *out, const char *name, const struct wb_program *program,
                   const struct wb_findings *findings)
@@ -144,12 +138,11 @@ wb_report_summary(FILE *out, const char *name, const struct wb_program *program,
         missing += wb_missing_p(findings->all[i]);
         accepted += findings->all[i]->accepted != NULL;
     }
-    report_print(out, "heapprof barriers: %s: %zu store%s without a write barrier", name, missing,
-                 plural(missing));
+    report_print(out, "heapprof barriers: %s: %zu %s without a write barrier", name, missing,
+                 report_plural(missing, "store", "stores"));
     if (accepted > 0) fprintf(out, ", and %zu accepted", accepted);
-    fprintf(out, "; %zu of %zu type%s of typed data %s WB_PROTECTED%s\n", protected_types, types,
-            plural(types),
-            protected_types == 1 ? "is" : "are",
+    fprintf(out, "; %zu of %zu %s of typed data %s WB_PROTECTED%s\n", protected_types, types,
+            report_plural(types, "type", "types"), report_plural(protected_types, "is", "are"),
             findings->truncated ?
                 "; there was more than the limits allow, and the rest is left out" : "");
 }

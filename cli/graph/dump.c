@@ -117,7 +117,7 @@ run(struct cli *cli)
         return cli_wrong(cli, "%s: a core has no object graph: only functions of the running process know what objects"
                          " refer to. Use `heapprof snapshot --core` or `heapprof stacks --core`", cli_name(cli->values[CLI_CORE]));
     }
-    if (cli->operand_count == 0) return cli_usage(cli, "a PID is missing");
+    if (cli->operand_count == 0) return cli_usage(cli, "PID is missing");
     if (!cli_number(cli, CLI_TIMEOUT, 1, 30, &seconds)) return CLI_USAGE;
     struct attach_target *target = cli_attach_open(cli, cli->operands[0], CLI_ATTACH_AND_SIGNAL);
     if (!target) return CLI_WRONG;

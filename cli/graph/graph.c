@@ -214,10 +214,10 @@ cli_graph_put_site(FILE *out, const struct graph_names *names, uint32_t stack)
 {
     uint32_t site = graph_site(names, stack), own = own_frame(names, stack);
 
-    cli_graph_put_frame(out, names, site);
+    cli_graph_put_frame(out, names, own ? own : site);
     if (!own || own == site) return;
-    fputs(" for ", out);
-    cli_graph_put_frame(out, names, own);
+    fputs(", in ", out);
+    cli_graph_put_frame(out, names, site);
 }
 
 void

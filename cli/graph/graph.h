@@ -94,8 +94,8 @@ bool cli_graph_put_object(const struct graph *graph, uint32_t object, unsigned w
 void cli_graph_put_flags(FILE *out, uint32_t bits);
 
 /* Writes "cart.rb:12 Cart#load": put_frame for the stack's own frame, put_site for the
- * innermost frame that has a file, and if that is of a library also the application's:
- * "rack-3.1.2/lib/rack.rb:8 Rack.parse for app/cart.rb:12 Cart#load". json_stack writes all frames as a JSON array, innermost
+ * innermost frame that has a file. If that is of a library, the application's comes first:
+ * "app/cart.rb:12 Cart#load, in rack-3.1.2/lib/rack.rb:8 Rack.parse". json_stack writes all frames as a JSON array, innermost
  * first. */
 void cli_graph_put_site(FILE *out, const struct graph_names *names, uint32_t stack);
 void cli_graph_put_frame(FILE *out, const struct graph_names *names, uint32_t stack);

@@ -147,7 +147,7 @@ put_text(const struct selection *selection)
     }
     if (left) printf("... and %"PRIu64" more\n", left);
     report_amount(amount, (double)selection->objects, "count");
-    printf("%s object%s, ", amount, selection->objects == 1 ? "" : "s");
+    printf("%s %s, ", amount, report_plural(selection->objects, "object", "objects"));
     report_amount(amount, (double)selection->bytes, "bytes");
     printf("%s; retained together: ", amount);
     report_amount(amount, (double)selection->retained, "bytes");

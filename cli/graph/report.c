@@ -155,7 +155,7 @@ run(struct cli *cli)
 
     if (!cli_number(cli, CLI_LEAST, 0, -1, &least) ||
         !cli_number(cli, CLI_COUNT, 1, CLI_GRAPH_SUSPECTS_MOST, &most)) return CLI_USAGE;
-    if (most > SUSPECTS_MOST) return cli_usage(cli, "--count=%s: at most %d", cli->values[CLI_COUNT], SUSPECTS_MOST);
+    if (most > SUSPECTS_MOST) return cli_usage(cli, "--count=%s: give at most %d", cli->values[CLI_COUNT], SUSPECTS_MOST);
     status = cli_graph_read(cli, cli->operands[0], &graph,
                             CLI_GRAPH_SHORTEST | CLI_GRAPH_DOMINATOR_TREE | cli_graph_exactly(cli) |
                                 cli_graph_keys(cli));

@@ -101,7 +101,7 @@ run(struct cli *cli)
 
     if (!cli_number(cli, CLI_DEPTH, 1, 16, &nodes.depth) ||
         !cli_number(cli, CLI_LEAST, 0, 1, &least)) return CLI_USAGE;
-    if (nodes.depth > 1000) return cli_usage(cli, "--depth=%s: at most 1000", cli->values[CLI_DEPTH]);
+    if (nodes.depth > 1000) return cli_usage(cli, "--depth=%s: give at most 1000", cli->values[CLI_DEPTH]);
     status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_DOMINATOR_TREE | cli_graph_exactly(cli));
     if (status == CLI_DONE) {
         bool room;

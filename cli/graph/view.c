@@ -78,7 +78,7 @@ run(struct cli *cli)
 
     if (!cli_html_there(cli)) return CLI_WRONG;
     if (!cli_number(cli, CLI_COUNT, 1, 500, &count)) return CLI_USAGE;
-    if (count > OBJECTS_MOST) return cli_usage(cli, "--count=%s: at most %d", cli->values[CLI_COUNT], OBJECTS_MOST);
+    if (count > OBJECTS_MOST) return cli_usage(cli, "--count=%s: give at most %d", cli->values[CLI_COUNT], OBJECTS_MOST);
     page.objects_most = (uint32_t)count;
     return cli->operand_count > 1 ? show_difference(cli, &page) : show_one(cli, &page);
 }

@@ -2,18 +2,51 @@
 #include "cli/live/backtraces.h"
 
 #include <inttypes.h>
+#include <string.h>
 
+#include "attach/origin.h"
+#include "report/own.h"
 #include "report/text.h"
 
 #define NAMES_BYTES_MOST ((size_t)1 << 30)
 
-/* ---- as text: what MRI prints of a backtrace, below a line for the thread ---- */
+/* ---- the application's frame ---- */
 
 static const char *
 get(const struct attach_looks *looks, uint32_t string, size_t *length)
 {
     return attach_names_text(looks->names, string, length);
 }
+
+/* The directory of the program, which is where the application's files are, in a static buffer; or
+ * NULL if it is not known. */
+static const char *
+directory_of(const struct attach_target *target)
+{
+    static char text[ATTACH_ORIGIN_TEXT_MAX];
+    char *directory, *end;
+
+    attach_origin_text(target, text);
+    directory = strstr(text, "directory: ");
+    if (!directory) return NULL;
+    directory += strlen("directory: ");
+    end = strchr(directory, '\n');
+    if (end) *end = '\0';
+    return *directory ? directory : NULL;
+}
+
+/* Returns which of the stack's frames is the innermost of the application; or count if none is. */
+static size_t
+find_own(const struct attach_looks *looks, const struct attach_look_stack *stack, const char *directory)
+{
+    for (size_t i = 0; i < stack->count; i++) {
+        const struct heapprof_function *function = attach_names_get(looks->names, looks->frames[stack->first + i].function);
+        if (function->path && report_own_p(get(looks, function->path, NULL), directory)) return i;
+    }
+    return stack->count;
+}
+
+/* ---- as text: what MRI prints of a backtrace, below a line for the thread ---- */
 
 static void
 put_frame(FILE *out, const struct attach_looks *looks, const struct attach_look_frame *frame)
@@ -44,8 +77,21 @@ put_name(FILE *out, struct attach_looks *looks, uint64_t string)
     putc('"', out);
 }
 
+/* Writes where in the application the thread is, if that is not its first frame. */
 static void
-put_stack(FILE *out, struct attach_looks *looks, size_t number, bool ractors)
+put_own(FILE *out, const struct attach_looks *looks, const struct attach_look_stack *stack, const char *directory)
+{
+    size_t own = find_own(looks, stack, directory);
+    if (own == 0 || own == stack->count) return;
+
+    const struct attach_look_frame *frame = &looks->frames[stack->first + own];
+    const struct heapprof_function *function = attach_names_get(looks->names, frame->function);
+    report_print(out, " at %s:%"PRIu32" in '%s'", report_short_path(get(looks, function->path, NULL), directory),
+                 frame->line, get(looks, function->name, NULL));
+}
+
+static void
+put_stack(FILE *out, struct attach_looks *looks, size_t number, bool ractors, const char *directory)
 {
     const struct attach_look_stack *stack = &looks->stacks[number];
 
@@ -54,6 +100,7 @@ put_stack(FILE *out, struct attach_looks *looks, size_t number, bool ractors)
     fprintf(out, fiber ? "Fiber %zu of thread" : "Thread %zu", fiber ? number + 1 - looks->threads.count : number + 1);
     put_name(out, looks, stack->thread.name);
     fprintf(out, ": %s", attach_thread_state_name(stack->thread.state));
+    put_own(out, looks, stack, directory);
     if (stack->collecting) fprintf(out, ", garbage collection");
     if (stack->thread.tid) fprintf(out, ", native thread %d", stack->thread.tid);
     if (ractors) {
@@ -76,10 +123,11 @@ several_ractors_p(const struct attach_looks *looks)
 static void
 put_all(FILE *out, struct attach_looks *looks)
 {
+    const char *directory = directory_of(looks->target);
     bool ractors = several_ractors_p(looks);
 
     report_print(out, "%s\n", looks->target->name);
-    for (size_t i = 0; i < looks->stack_count; i++) put_stack(out, looks, i, ractors);
+    for (size_t i = 0; i < looks->stack_count; i++) put_stack(out, looks, i, ractors, directory);
 }
 
 /* ---- as JSON ---- */
@@ -119,7 +167,8 @@ json_frame(struct report_json *json, const struct attach_looks *looks, const str
 }
 
 static void
-json_stack(struct report_json *json, struct attach_looks *looks, const struct attach_look_stack *stack)
+json_stack(struct report_json *json, struct attach_looks *looks, const struct attach_look_stack *stack,
+           const char *directory)
 {
     report_json_begin(json, '{');
     json_name(json, looks, "name", stack->thread.name);
@@ -130,6 +179,10 @@ json_stack(struct report_json *json, struct attach_looks *looks, const struct at
     json_name(json, looks, "ractor_name", stack->thread.ractor_name);
     report_json_member_bool(json, "torn", stack->torn);
     report_json_member_bool(json, "failed", stack->failed);
+    size_t own = find_own(looks, stack, directory);
+    report_json_key(json, "application_frame");
+    if (own < stack->count) report_json_unsigned(json, own);
+    else report_json_null(json);
     report_json_member_begin(json, "frames", '[');
     for (size_t i = 0; i < stack->count; i++) json_frame(json, looks, &looks->frames[stack->first + i]);
     report_json_end(json, ']');
@@ -139,12 +192,14 @@ json_stack(struct report_json *json, struct attach_looks *looks, const struct at
 static void
 json_all(struct report_json *json, struct attach_looks *looks)
 {
+    const char *directory = directory_of(looks->target);
+
     report_json_begin(json, '{');
     report_json_member_integer(json, "pid", looks->target->pid);
     report_json_member_begin(json, "threads", '[');
     for (size_t i = 0; i < looks->stack_count; i++) {
         report_json_line(json);
-        json_stack(json, looks, &looks->stacks[i]);
+        json_stack(json, looks, &looks->stacks[i], directory);
     }
     report_json_end(json, ']');
     report_json_end(json, '}');

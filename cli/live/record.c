@@ -17,6 +17,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "report/export.h"
+#include "report/text.h"
 
 enum { COMMENTS_MOST = 17, RATE_MOST = 100000 };
 
@@ -122,28 +123,22 @@ record(struct session *session)
 
 /* ---- the result ---- */
 
-static const char *
-put_time(char *text, size_t size, double seconds)
-{
-    snprintf(text, size, "%.1f s", seconds);
-    return text;
-}
-
 static void
 say_counts(const struct session *session, int64_t duration_ns)
 {
     struct attach_look_counts counts = attach_processes_counts(&session->processes);
-    char time[32];
+    char looks[REPORT_COUNT_MAX], stacks[REPORT_COUNT_MAX], times[REPORT_COUNT_MAX];
 
-    fprintf(stderr, "heapprof record: %"PRIu64" looks in %s: asked %"PRIu64", taken %"PRIu64", late %"PRIu64"; "
-            "%"PRIu64" stacks, %"PRIu64" torn, %"PRIu64" failed\n", session->taken,
-            put_time(time, sizeof(time), (double)duration_ns / (double)SECOND_NS), session->asked, session->taken,
-            session->late, counts.stacks, counts.torn, counts.failed);
+    report_count(looks, session->taken, "look", "looks");
+    report_count(stacks, counts.stacks, "stack", "stacks");
+    fprintf(stderr, "heapprof record: %s in %.1f s (%"PRIu64" were due, %"PRIu64" came too late); "
+            "%s, %"PRIu64" read in part (torn), %"PRIu64" not read\n", looks,
+            (double)duration_ns / (double)SECOND_NS, session->asked, session->late, stacks, counts.torn, counts.failed);
     if (counts.not_stopped) {
-        fprintf(stderr, "heapprof record: %"PRIu64" times a thread could not be stopped, and was read as it ran\n",
-                counts.not_stopped);
+        report_count(times, counts.not_stopped, "time", "times");
+        fprintf(stderr, "heapprof record: %s a thread could not be stopped, and was read as it ran\n", times);
     }
-    if (session->memory) fprintf(stderr, "heapprof record: ended early, for want of memory\n");
+    if (session->memory) fprintf(stderr, "heapprof record: it ended early, because there is no memory left\n");
 }
 
 static struct heapprof_model *
@@ -411,9 +406,9 @@ const struct cli_command cli_record_command = {
         "threads it stops.\n"
         "\n"
         "It ends after --duration, at ^C, or when the process ends, and writes what it has. The\n"
-        "last line on stderr says how many looks were asked for, how many were taken, and how\n"
-        "many were late. It also says how many stacks were read only in part (torn), and how many\n"
-        "could not be read.",
+        "last line on stderr says how many looks were taken, how many were due, and how many came\n"
+        "too late. It also says how many stacks were read only in part (torn), and how many could\n"
+        "not be read.",
     .readers =
         "only the owner of the file (mode 0600). It names the methods, files and threads that were seen.\n"
         "With another format and no --output it goes to stdout.",

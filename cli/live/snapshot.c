@@ -67,7 +67,7 @@ write_file(struct snapshot_session *session, const struct heapprof_snapshot *sna
     if (!bytes) return cli_wrong(cli, "no memory");
     if (!rb_heapprof_series_next(&session->series, session->program, session->last, sizeof(session->last))) {
         free(bytes);
-        return cli_wrong(cli, "%s: the name is too long", cli->values[CLI_OUTPUT]);
+        return cli_wrong(cli, "--output=%s: the name of the file is too long", cli->values[CLI_OUTPUT]);
     }
     error = rb_heapprof_file_write_whole(session->last, bytes, size, true);
     free(bytes);
@@ -79,7 +79,10 @@ write_file(struct snapshot_session *session, const struct heapprof_snapshot *sna
 static void
 say(const struct snapshot_session *session, const struct heapprof_snapshot *snapshot, const struct attach_heap_counts *counts)
 {
-    report_print(stderr, "heapprof snapshot: wrote %s: %"PRIu64" samples alive", session->last, snapshot->facts.live_samples);
+    char samples[REPORT_COUNT_MAX];
+
+    report_count(samples, snapshot->facts.live_samples, "sample", "samples");
+    report_print(stderr, "heapprof snapshot: wrote %s: %s alive", session->last, samples);
     if (counts->stops) fprintf(stderr, ", process stopped for %.1f ms", (double)counts->stopped_ns / 1e6);
     fputc('\n', stderr);
 }
@@ -177,7 +180,7 @@ take_all(struct snapshot_session *session)
         return cli_usage(cli, "--every=%s: give seconds, from 0.01 to %d", every, SECONDS_MOST);
     }
     if (!cli_number(cli, CLI_KEEP, 0, 10, &keep)) return CLI_USAGE;
-    if (!name_files(session, every, keep)) return cli_usage(cli, "--output=%s: after %% give one of p, e, t, n, %%", cli->values[CLI_OUTPUT]);
+    if (!name_files(session, every, keep)) return cli_usage(cli, "--output=%s: after %% give one of p (PID), e (program), t (time), n (number), %%", cli->values[CLI_OUTPUT]);
     int status = every ? take_every(session, seconds) : take(session);
     if (status == CLI_DONE && cli->values[CLI_DIFF]) status = show_difference(session);
     rb_heapprof_series_free(&session->series);
@@ -208,7 +211,7 @@ run(struct cli *cli)
     struct snapshot_session session = {.cli = cli};
     const char *core = cli->values[CLI_CORE];
 
-    if ((core != NULL) == (cli->operand_count == 1)) return cli_usage(cli, "give a PID or --core=FILE, and not both");
+    if ((core != NULL) == (cli->operand_count == 1)) return cli_usage(cli, "give either a PID or --core=FILE");
     session.target = cli_attach_open(cli, core ? core : cli->operands[0],
                                      core ? CLI_ATTACH_CORE : CLI_ATTACH_PROCESS);
     if (!session.target) return CLI_WRONG;

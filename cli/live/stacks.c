@@ -38,7 +38,7 @@ run(struct cli *cli)
     struct report_json json = {.out = stdout};
     int status;
 
-    if (!cli->values[CLI_CORE] && cli->operand_count == 0) return cli_usage(cli, "a PID is missing: give one, or --core=FILE");
+    if (!cli->values[CLI_CORE] && cli->operand_count == 0) return cli_usage(cli, "PID is missing: give one, or --core=FILE");
     if (!cli->values[CLI_JSON]) {
         status = show_targets(cli, NULL);
     }
@@ -72,8 +72,11 @@ const struct cli_command cli_stacks_command = {
     .summary = "Show what a running Ruby is doing",
     .description =
         "Prints the backtraces of all threads of all Ractors of a process. The process does\n"
-        "nothing for it. It has to run this ruby, which says where its structures are. Neither\n"
-        "its files nor debug symbols are needed.\n"
+        "nothing for it. It has to run a ruby with the heap profiler. Neither its files nor debug\n"
+        "symbols are needed.\n"
+        "\n"
+        "A thread's first line says where in the application it is, if its innermost frame is in\n"
+        "a gem or in Ruby. What is below the program's directory is the application, except gems.\n"
         "\n"
         "With --stop=auto, a thread that runs is stopped for some microseconds while it is read;\n"
         "no other thread is stopped. So no backtrace mixes two moments. With --stop=always, all\n"

@@ -46,10 +46,14 @@ put_title(struct watch_session *session)
     const struct attach_look_counts *counts = &session->looks->counts;
     FILE *out = cli_screen_line(CLI_SCREEN_TITLE);
 
-    report_print(out, "%s: %zu threads%s%s", session->target->name, session->looks->stack_count,
-            session->paused ? ", paused" : "", session->ended ? ", ended" : "");
+    char threads[REPORT_COUNT_MAX], looks[REPORT_COUNT_MAX];
+
+    report_count(threads, session->looks->stack_count, "thread", "threads");
+    report_print(out, "%s: %s%s%s", session->target->name, threads, session->paused ? ", paused" : "",
+                 session->ended ? ", ended" : "");
     out = cli_screen_line(CLI_SCREEN_PLAIN);
-    fprintf(out, "%"PRIu64" looks, %"PRIu64" torn, %"PRIu64" failed", counts->looks, counts->torn, counts->failed);
+    report_count(looks, counts->looks, "look", "looks");
+    fprintf(out, "%s; stacks read in part %"PRIu64", not read %"PRIu64, looks, counts->torn, counts->failed);
     if (session->tally.stacks) {
         fprintf(out, "; garbage collection %.1f%%",
                 100.0 * (double)session->tally.collecting / (double)session->tally.stacks);

@@ -31,6 +31,7 @@
 #include "cli/memcheck/run.h"
 #include "memcheck/report.h"
 #include "os/file.h"
+#include "report/text.h"
 
 #define FOUND 42         /* exit status if there are leaks */
 #define STATUS_MOST 255
@@ -81,7 +82,8 @@ wait_for(struct cli_memcheck_run *run, struct cli_child *child)
         return;
     }
     if (cli_child_wait_for(child, run->timeout)) return;
-    cli_wrong(run->cli, "%s: ended after %ld seconds", run->cli->operands[0], run->timeout);
+    cli_wrong(run->cli, "%s: was ended after %ld %s, as --timeout says", run->cli->operands[0], run->timeout,
+              report_plural((uint64_t)run->timeout, "second", "seconds"));
     run->wrong = true;
     kill(child->pid, SIGTERM);
     if (cli_child_wait_for(child, GRACE_SECONDS)) return;
@@ -100,7 +102,7 @@ wait_for_orphans(struct cli_memcheck_run *run)
         if (ended == 0) nanosleep(&wait, NULL);
     }
     if (ended < 0) return;
-    cli_wrong(run->cli, "%s has left processes behind that still run: they are not in the report", run->cli->operands[0]);
+    cli_wrong(run->cli, "%s has left processes that still run: they are not in the report", run->cli->operands[0]);
     run->wrong = true;
 }
 
@@ -244,8 +246,8 @@ memcheck(struct cli *cli)
     int status = CLI_WRONG;
 
     if (!cli_number(cli, CLI_EXITCODE, 0, FOUND, &run.exitcode) || !cli_number(cli, CLI_TIMEOUT, 1, 0, &run.timeout)) return CLI_USAGE;
-    if (run.exitcode > STATUS_MOST) return cli_usage(cli, "--exitcode=%s: at most %d", cli->values[CLI_EXITCODE], STATUS_MOST);
-    if (cli->values[CLI_UNDEFINED] && !run.question.valgrind) return cli_usage(cli, "--undefined: only with --engine=valgrind");
+    if (run.exitcode > STATUS_MOST) return cli_usage(cli, "--exitcode=%s: give at most %d", cli->values[CLI_EXITCODE], STATUS_MOST);
+    if (cli->values[CLI_UNDEFINED] && !run.question.valgrind) return cli_usage(cli, "--undefined works only with --engine=valgrind");
     if (read_suppressions(&run) && make_directory(&run)) {
         status = run.question.valgrind ? run_under_valgrind(&run) : run_command(&run, cli->operands);
     }

@@ -32,7 +32,7 @@ usable_p(const struct cli *cli)
 
     if (out) pclose(out);
     if (read != 2) {
-        cli_wrong(cli, "valgrind not found: install the Debian package valgrind, or leave out --engine=valgrind");
+        cli_wrong(cli, "valgrind was not found: install the Debian package valgrind, or leave out --engine=valgrind");
         return false;
     }
     if (major > LEAST_MAJOR || (major == LEAST_MAJOR && minor >= LEAST_MINOR)) return true;

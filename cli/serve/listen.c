@@ -23,7 +23,7 @@ listen_at_file(const struct cli *cli, const char *path)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct stat status;
 
-    if (strlen(path) >= sizeof(address.sun_path)) return cli_wrong(cli, "%s: the name is too long", path), -1;
+    if (strlen(path) >= sizeof(address.sun_path)) return cli_wrong(cli, "%s: the name is too long for a socket", path), -1;
     strcpy(address.sun_path, path);
     int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool alive = probe >= 0 && connect(probe, (struct sockaddr *)&address, sizeof(address)) == 0;

@@ -128,7 +128,7 @@ cli_request_read(struct cli_request *request, const char *bytes, size_t size, co
 
     *line = "the request's head is longer than 16384 bytes";
     if (!length) return size < CLI_REQUEST_MOST ? -1 : TOO_LARGE;
-    *line = "the request is no UTF-8";
+    *line = "the request is not UTF-8";
     if (!utf8_p(bytes, length)) return FORBIDDEN;
     *line = "the request has control characters";
     if (memchr(bytes, 0, length)) return BAD;
@@ -272,7 +272,7 @@ static int
 of_process(const struct cli_request *request, const char *name, int longest, struct cli_wanted *wanted, const char **line)
 {
     if (!wanted->pid) {
-        *line = "which process? pid=N";
+        *line = "which process? Give pid=N";
         return BAD;
     }
     if (!strcmp(name, "profile")) return profile_wanted(request, longest, wanted, line);

@@ -100,7 +100,7 @@ take(struct memcheck_reader *reader, char *line, size_t length, bool at_start)
     }
     else if (!reader->begun) {
         if (strspn(line, "\r\n") == length) return;
-        if (reader->document == MEMCHECK_NO_DOCUMENT) reader->wrong = "it is no XML of Valgrind's";
+        if (reader->document == MEMCHECK_NO_DOCUMENT) reader->wrong = "it is not XML of Valgrind";
         else give(reader, begin, strlen(begin));
     }
     if (!reader->wrong) give_line(reader, line, length);

@@ -186,7 +186,7 @@ class TestHeapprofServe < Test::Unit::TestCase
       ["GET / HTTP/1.1\r\nHost\r\n\r\n", "GET /\r\n\r\n", "\r\n\r\n", "GET http://localhost/ HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\n a: b\r\n\r\n",
        "GET / HTTP/1.1\r\nAccept: \0\r\n\r\n", "GET / HTTP/1.1\r\nHost : localhost\r\n\r\n"].each { |bytes| assert_equal 400, raw(port, bytes).status, bytes }
       ["GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\nAccept: \xc3\r\n\r\n"].each do |bytes|
-        assert_equal [403, "the request is no UTF-8\n"], raw(port, bytes).to_a.values_at(0, 2)
+        assert_equal [403, "the request is not UTF-8\n"], raw(port, bytes).to_a.values_at(0, 2)
       end
       assert_equal "", get(port, "/", method: "HEAD").body
     end

@@ -35,7 +35,7 @@ class TestHeapprofSnapshot < Test::Unit::TestCase
         threads_until(pid) { |all| all.any? { |thread| thread["state"] == "blocked" && labels(thread).first == "IO#gets" } }
         ran = heapprof("snapshot", pid, "-o", "outside.pb.gz")
         assert_equal 0, ran.status, ran.err
-        assert_match(/\Aheapprof snapshot: wrote .*outside.pb.gz: \d+ samples alive/, ran.err)
+        assert_match(/\Aheapprof snapshot: wrote .*outside.pb.gz: [\d,]+ samples? alive/, ran.err)
         input.puts
         assert_equal "written\n", output.gets
         yield profile("outside.pb.gz"), profile(own), pid
@@ -292,7 +292,7 @@ class TestHeapprofSnapshot < Test::Unit::TestCase
   end
 
   def test_wrong_options
-    assert_refused 2, /give a PID or --core/, "snapshot"
+    assert_refused 2, /give either a PID or --core/, "snapshot"
     assert_refused 2, /--every=0/, "snapshot", Process.pid, "--every=0"
     assert_refused 1, /there is no such process/, "snapshot", 4194304
     beside("$ready.call; sleep", env: { "RUBY_HEAPPROF" => "1,out=" }) do |pid|

@@ -84,6 +84,26 @@ class TestHeapprofStacks < Test::Unit::TestCase
     end
   end
 
+  # Its own frame comes first where a gem's is innermost.
+  def test_a_thread_says_where_in_the_application_it_is
+    in_directory do |directory|
+      FileUtils.mkdir_p("gems/waits-1.0/lib")
+      File.write("gems/waits-1.0/lib/waits.rb", "module Waits; def self.rest = sleep; end\n")
+      beside(<<~RUBY) do |pid|
+        require "#{directory}/gems/waits-1.0/lib/waits"
+        def job = Waits.rest
+        Thread.new { job }.name = "job"
+        Thread.pass until Thread.list[1].status == "sleep"
+        $ready.call
+        sleep
+      RUBY
+        assert_match(/^Thread 2 "job": sleeping at -e:\d+ in 'Object#job', native thread \d+\n    .*waits.rb:1:in 'Kernel#sleep'\n/, heapprof!("stacks", pid).out)
+        job = threads(pid).find { |thread| thread["name"] == "job" }
+        assert_equal "Object#job", job["frames"][job["application_frame"]]["label"]
+      end
+    end
+  end
+
   def test_ractors
     beside(<<~'RUBY', "-W0") do |pid|
       2.times { |i| Ractor.new(i, name: "worker #{i}") { |i| loop { i + 1 } } }
@@ -208,7 +228,7 @@ class TestHeapprofStacks < Test::Unit::TestCase
   # ---- what is no Ruby that can be read ----
 
   def test_wrong_operands
-    assert_refused 2, /a PID is missing/, "stacks"
+    assert_refused 2, /PID is missing/, "stacks"
     assert_refused 2, /-1 is not an option/, "stacks", "-1"
     assert_refused 1, /is not a PID/, "stacks", "ruby"
     [0, 4194304, 1 << 200].each { |pid| assert_refused 1, /there is no such process/, "stacks", pid }

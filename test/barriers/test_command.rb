@@ -154,7 +154,7 @@ class TestBarriersCommand < Test::Unit::TestCase
   def test_missing_files
     in_directory do |directory|
       assert_wrong(/\Aheapprof barriers: #{directory}\/none: No such file or directory$/, barriers("#{directory}/none"))
-      assert_wrong(/: no extension found/, barriers(directory))
+      assert_wrong(/: there is no extension in it/, barriers(directory))
       assert_wrong(/usage/, barriers)
       assert_wrong(/--nonsense/, barriers("--nonsense", directory))
     end

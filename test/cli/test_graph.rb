@@ -193,7 +193,7 @@ class TestHeapprofGraph < Test::Unit::TestCase
                    [order["way"], order["from"].map { |one| one["label"] }, order["to"].map { |one| one["label"] }]
       assert_match(/^allocated +.srv.cart.rb:12 Cart#add\n +.srv.app.rb:3 <main>\n/, heapprof!("graph", "show", FILE, address(@orders[1])).out)
       assert_match(/^  \[0\] .*\n  \[1\] .*\n  \.\.\. and 2998 more\n/, heapprof!("graph", "show", FILE, address(@items), "-n2").out)
-      assert_match(/no object is at 0x18/, heapprof("graph", "show", FILE, "0x18").err)
+      assert_match(/there is no object at 0x18/, heapprof("graph", "show", FILE, "0x18").err)
     end
   end
 
@@ -249,7 +249,7 @@ class TestHeapprofGraph < Test::Unit::TestCase
       dot = convert("dot")
       assert_match(/\Adigraph heap \{\n/, dot)
       assert_match(/^  (n\d+) \[label="\[\]: Order\\n527 kB, 3,000 objects"\];\n  n\d+ -> \1;$/, dot)
-      assert_refused 2, /--to is missing/, "graph", "convert", FILE
+      assert_refused 2, /--to=FORMAT is missing/, "graph", "convert", FILE
     end
   end
 
@@ -323,7 +323,7 @@ class TestHeapprofGraph < Test::Unit::TestCase
       assert_equal 1, %w[1 2 3].map { |last| ids("Hash", *("1"..last).map { |dump| "#{dump}.graph" }) }.uniq.size
       assert_refused 1, /cannot be matched between these dumps: the dumps do not follow one another/,
                      "graph", "convert", "1.graph", "3.graph", "--to=heapsnapshot"
-      assert_refused 2, /--to=dot has no ids: name one dump only/, "graph", "convert", "1.graph", "2.graph", "--to=dot"
+      assert_refused 2, /--to=dot takes one dump only/, "graph", "convert", "1.graph", "2.graph", "--to=dot"
     end
   end
 

@@ -25,6 +25,17 @@ class TestHeapprofGraphDups < Test::Unit::TestCase
 
   def groups(by) = heapprof!("graph", "dups", FILE, "--group", by, "--json").json
 
+  def test_the_applications_frame_comes_first
+    in_directory do
+      graph = GraphBytes.new
+      stack = graph.stack("/g/gems/rack-3.1.2/lib/rack.rb:8 Rack.parse", "/srv/app/cart.rb:12 Cart#load")
+      texts = Array.new(2) { graph.object("String", 100, type: "T_STRING", hash: 7, stack: stack) }
+      texts.each_with_index { |text, i| graph.root(:GLOBAL, "$text#{i}", text) }
+      File.binwrite("a.graph", graph.bytes)
+      assert_match(%r{\S*cart\.rb:12 Cart#load, in rack-3\.1\.2/lib/rack\.rb:8 Rack\.parse}, heapprof!("graph", "dups", "a.graph").out)
+    end
+  end
+
   def test_by_holder_they_add_up_to_all_that_is_wasted
     in_shop do
       found = groups("holder")

@@ -94,8 +94,8 @@ class TestHeapprofSources < Test::Unit::TestCase
       File.symlink("app", "current")
       write("out/p.pb.gz", profile("#{root}/current/cart.rb", "#{root}/app/lib/a.rb"))
       assert_equal ["inside cart", "inside lib"], view("out/p.pb.gz", "--sources", "#{root}/current")[0]
-      assert_refused 2, /\Aheapprof view: --sources=none: is no directory/, "view", "out/p.pb.gz", "--sources=none"
-      assert_refused 2, /--sources=app\/cart.rb: is no directory/, "view", "out/p.pb.gz", "--sources=app/cart.rb"
+      assert_refused 2, /\Aheapprof view: --sources=none: is not a directory/, "view", "out/p.pb.gz", "--sources=none"
+      assert_refused 2, /--sources=app\/cart.rb: is not a directory/, "view", "out/p.pb.gz", "--sources=app/cart.rb"
     end
   end
 

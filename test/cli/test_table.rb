@@ -302,7 +302,7 @@ class TestHeapprofTable < Test::Unit::TestCase
       assert_refused 1, /\Aheapprof top: text: is /, "top", "text"
       assert_refused 1, /\Aheapprof top: stdin: is empty\n/, "top", "-"
       assert_refused 1, /\Aheapprof top: \.: cannot be read: Is a directory\n/, "top", "."
-      assert_refused 1, /heap.pb.gz: has no values cpu; give one of alloc_objects alloc_space/, "top", "heap.pb.gz", "--by=cpu"
+      assert_refused 1, /heap.pb.gz: has no value that is called cpu; it has: alloc_objects alloc_space/, "top", "heap.pb.gz", "--by=cpu"
       assert_refused 2, /top: FILE is missing/, "top"
       assert_refused 2, /b: this command takes 1 argument /, "top", "a", "b"
       assert_refused 2, /--group=banana: give one of: site /, "top", "heap.pb.gz", "--group=banana"

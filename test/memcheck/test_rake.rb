@@ -40,7 +40,7 @@ class TestHeapprofMemcheckRake < Test::Unit::TestCase
       ran = rake(LEAK, "task.binary_name = 'heapprof_memcheck'; task.report = 'a report.json'")
       records = JSON.parse(File.read("a report.json"))["processes"].flat_map { |process| process["records"] }
       assert_equal [1, ["memcheck_lose"]], [ran.status, records.map { |record| record["function"] }]
-      assert_match(/ended after 1 seconds/, rake("sleep", "task.timeout = 1").err)
+      assert_match(/was ended after 1 second, as/, rake("sleep", "task.timeout = 1").err)
       assert_match(/--engine=none: give one of: vm valgrind/, rake("", "task.engine = 'none'").err)
       rake(LEAK, "task.core = true; task.report = 'core.json'")
       assert_equal 0, JSON.parse(File.read("core.json"))["processes"][0]["not_shown"]["core"]

@@ -149,9 +149,9 @@ class TestHeapprofMemcheckValgrind < Test::Unit::TestCase
   def test_without_a_valgrind_that_will_do_it_is_said_in_a_line
     options = ["memcheck", "--engine=valgrind", "true"]
     with_valgrind("valgrind-3.13.0") { |env| assert_refused(1, /valgrind 3\.13 is too old: at least 3\.14 is needed/, *options, env: env) }
-    with_valgrind("nothing") { |env| assert_refused(1, /valgrind not found: install the Debian package valgrind/, *options, env: env) }
+    with_valgrind("nothing") { |env| assert_refused(1, /valgrind was not found: install the Debian package valgrind/, *options, env: env) }
     with_valgrind("valgrind-3.19.0") { |env| assert_refused(1, /no process of true wrote a report/, *options, env: env) }
-    assert_refused(2, /--undefined: only with --engine=valgrind/, "memcheck", "--undefined", "true")
+    assert_refused(2, /--undefined works only with --engine=valgrind/, "memcheck", "--undefined", "true")
     assert_refused(2, /--engine=none: give one of: vm valgrind/, "memcheck", "--engine=none", "true")
   end
 

@@ -487,7 +487,7 @@ class TestHeapProfFork < Test::Unit::TestCase
         print pid
       RUBY
       ran = run_ruby("--disable-gems", path, heapprof: "interval=1,out=profile.pb.gz")
-      assert_one_line(/out= has no %p: this child of a fork writes .*profile-#{ran.out}\.pb\.gz instead/, ran.err)
+      assert_one_line(/out= has no %p: this forked process writes .*profile-#{ran.out}\.pb\.gz instead/, ran.err)
       child, parent = read_profile("profile-#{ran.out}.pb.gz"), read_profile("profile.pb.gz")
       assert_equal [30, 20], [child.total(class_name: "Early"), child.total(class_name: "Late")]
       assert_equal [30, 0], [parent.total(class_name: "Early"), parent.total(class_name: "Late")]

@@ -372,7 +372,7 @@ class TestHeapProfPeriodic < Test::Unit::TestCase
         assert_equal "mine\n", out.gets
       end
       assert_clean ran
-      assert_one_line(/signal: the program traps SIGUSR2 by now, and it writes no profile any more/, File.read("err"))
+      assert_one_line(/signal: the program has a handler of its own for SIGUSR2 now, so the signal writes no profile any more/, File.read("err"))
       assert_equal [1], numbers # at exit
     end
   end
@@ -478,7 +478,7 @@ class TestHeapProfPeriodic < Test::Unit::TestCase
         input.puts
       end
       assert_clean ran
-      assert_one_line(/cannot write .*pipe: no regular file, which every= and signal= need/, File.read("err"))
+      assert_one_line(/cannot write .*pipe: it is not a regular file, which every= and signal= need/, File.read("err"))
       assert_empty pipe.read
       pipe.close
     end
@@ -625,7 +625,7 @@ class TestHeapProfPeriodic < Test::Unit::TestCase
           child = out.gets.to_i
           wait_until { files("p-[0-9]*.gz").size >= 2 } if settings.start_with?("every")
         end
-        assert_one_line(/out= has no %p: this child of a fork writes .*-#{child}\.gz instead/, ran.err)
+        assert_one_line(/out= has no %p: this forked process writes .*-#{child}\.gz instead/, ran.err)
         found = files("p*.gz").group_by { |path| path.include?("-#{child}.") }
         assert_equal [1, 1], [found[true].size, found[false].size]
         assert_whole(*files("p*.gz"))

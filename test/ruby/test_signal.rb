@@ -239,7 +239,7 @@ class TestHeapProfSignal < Test::Unit::TestCase
     in_directory do
       File.mkfifo("pipe")
       ran = run_ruby("--disable-gems", "-e", "exit 3", heapprof: "out=pipe")
-      assert_one_line(/cannot write .*pipe: nobody reads this pipe/, ran.err)
+      assert_one_line(/cannot write .*pipe: no process reads this pipe/, ran.err)
       assert_equal [3, %w[pipe]], [ran.status.exitstatus, Dir.children(".")]
     end
   end

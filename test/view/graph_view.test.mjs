@@ -80,7 +80,7 @@ test("the page is written as that of heapprof view is: 0600, to stdout, or with 
         return true;
     });
     fails(1, /No such file/, join(directory, "none"));
-    fails(2, /--count=10001: at most 10000/, shop, "-n", "10001");
+    fails(2, /--count=10001: give at most 10000/, shop, "-n", "10001");
     fails(2, /--count/, shop, "-n", "0");
 });
 

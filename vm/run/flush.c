@@ -126,11 +126,11 @@ rb_heapprof_flush_explain(int error)
 {
     switch (error) {
       case ENXIO:
-        return "nobody reads this pipe";
+        return "no process reads this pipe";
       case ELOOP:
         return "too many links, or a link in a directory that others may write to";
       case ENOTSUP:
-        return "no regular file, which every= and signal= need";
+        return "it is not a regular file, which every= and signal= need";
       default:
         return strerror(error);
     }
@@ -155,6 +155,6 @@ rb_heapprof_flush_say_distinct(struct heapprof_series *series, const char *path)
     char line[PATH_MAX + 128];
 
     if (!rb_heapprof_series_tell_distinct(series)) return;
-    snprintf(line, sizeof(line), "this child of a fork writes %s instead", path);
+    snprintf(line, sizeof(line), "this forked process writes %s instead", path);
     rb_heapprof_say("out= has no %p", line);
 }

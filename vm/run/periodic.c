@@ -164,7 +164,8 @@ tell_lost_signal(uint32_t signal)
     char line[128];
 
     snprintf(line, sizeof(line),
-             "the program traps SIG%s by now, and it writes no profile any more",
+             "the program has a handler of its own for SIG%s now, so the signal writes no profile "
+             "any more",
              rb_heapprof_signal_name((int)signal));
     rb_heapprof_say("signal", line);
 }

@@ -169,7 +169,10 @@ begin_thread(void)
     int error = create_thread();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     own.thread = error == 0;
-    if (error) rb_heapprof_say("nothing is written while the program runs", strerror(error));
+    if (error) {
+        rb_heapprof_say("nothing is written while the program runs, for lack of a thread",
+                        strerror(error));
+    }
 }
 
 /* ---- begin, end, fork ---- */

@@ -309,10 +309,10 @@ TEST_F(Core, WhatIsNoFileIsToldSo)
     EXPECT_EQ(nullptr, attach_target_open_core((scratch / "none").c_str(), error_));
     EXPECT_EQ(scratch / "none" + ": No such file or directory", error_);
     EXPECT_EQ(nullptr, attach_target_open_core(scratch.path().c_str(), error_));
-    EXPECT_EQ(scratch.path() + ": it is no file", error_);
+    EXPECT_EQ(scratch.path() + ": is not a regular file", error_);
     ASSERT_EQ(0, mkfifo(pipe.c_str(), 0600));
     EXPECT_EQ(nullptr, attach_target_open_core(pipe.c_str(), error_));
-    EXPECT_EQ(pipe + ": it is no file", error_);
+    EXPECT_EQ(pipe + ": is not a regular file", error_);
 }
 
 } // namespace

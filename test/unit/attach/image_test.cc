@@ -256,7 +256,7 @@ TEST_F(Image, NotInAnotherProgram)
     ASSERT_NE(nullptr, target);
     EXPECT_EQ(0u, Find(target));
     EXPECT_EQ("process " + std::to_string(child.pid()) +
-                  ": it is not a Ruby that says where its structures are",
+                  ": it is not a ruby with the heap profiler, which alone heapprof can read",
               std::string(error_));
     attach_target_close(target);
 }
@@ -397,7 +397,7 @@ class ImageOf : public Image {
         object_.segments[1].p_flags = PF_R;
         memory_.runs = true; // and so that no mapping without a file is searched
         EXPECT_EQ(0u, Found());
-        EXPECT_STREQ("it: it is not a Ruby that says where its structures are", error_);
+        EXPECT_STREQ("it: it is not a ruby with the heap profiler, which alone heapprof can read", error_);
     }
 
     // 2 buckets, symbols from 1, 3 words of a filter, which is not looked at.

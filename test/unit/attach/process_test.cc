@@ -465,7 +465,7 @@ TEST_F(Process, AnotherUsersProcessIsNamedAsSuch)
     if (geteuid() != 0) GTEST_SKIP() << "needs root, to become somebody else";
     if (YamaScope() == 3) GTEST_SKIP() << "kernel.yama.ptrace_scope is 3";
     EXPECT_EQ("process " + std::to_string(getpid()) +
-                  ": not permitted: it is user 0's, and we are user 65534; run heapprof as"
+                  ": not permitted: it belongs to user 0, and heapprof runs as user 65534; run heapprof as"
                   " that user or as root",
               ToldTo(BecomeNobody, getpid()));
 }
@@ -487,7 +487,7 @@ TEST_F(Process, AProcessThatGaveUpBeingReadIsNamedAsSuch)
     Child undumpable([] { BecomeNobody(); prctl(PR_SET_DUMPABLE, 0); Ready(); Stay(); });
     undumpable.Line();
     EXPECT_EQ("process " + std::to_string(undumpable.pid()) +
-                  ": not permitted: it has given that up (it is not dumpable, or was"
+                  ": not permitted: it does not let itself be read (it is not dumpable, or was"
                   " started with more rights than ours); run heapprof as root; in a container, "
                   "start it with"
                   " --cap-add=SYS_PTRACE",

@@ -111,7 +111,7 @@ TEST(Request, IsUTF8OrRefused)
     for (const char *bytes : {"\xff", "\xc3", "\xed\xa0\x80", "\xf8\x88\x80\x80\x80", "\x80"}) {
         EXPECT_EQ(403, Read(Get(std::string("/") + bytes)).status);
         EXPECT_EQ(403, Read(Get("/", std::string("a: ") + bytes + "\r\n")).status);
-        EXPECT_EQ("the request is no UTF-8",
+        EXPECT_EQ("the request is not UTF-8",
                   Read(Get("/", std::string("a: ") + bytes + "\r\n")).line);
     }
     // Wherever a character lies in the parts that it is looked at in.

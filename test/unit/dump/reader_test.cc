@@ -199,7 +199,7 @@ TEST(DumpReader, WhatCannotBeIsRefusedInALine)
               ErrorOf({ { HEAPPROF_DUMP_LAYOUTS, Numbers({ 0, 0, 0, 0, 0, 99999999 }) } }));
     EXPECT_EQ("label 17 is not defined", ErrorOf({{HEAPPROF_DUMP_ROOTS, Numbers({17, 0, 0, 1})}}));
     EXPECT_EQ("a root ends behind the block", ErrorOf({{HEAPPROF_DUMP_ROOTS, Numbers({1, 0})}}));
-    EXPECT_EQ("1152921504606846976 is no address",
+    EXPECT_EQ("1152921504606846976 is not an address",
               ErrorOf({ { HEAPPROF_DUMP_ROOTS, Numbers({ 1, 0, 0, UINT64_C(1) << 60 }) } }));
     EXPECT_EQ("page 0x10000 of slots of 41 bytes",
               ErrorOf({ { HEAPPROF_DUMP_OBJECTS, Numbers({ 0x2000, 41, 0 }) } }));
@@ -229,13 +229,13 @@ TEST(DumpReader, AnObjectThatCannotBeIsRefusedInALine)
     EXPECT_EQ("stack 2 is not defined", ErrorOfObject({0, 0, HEAPPROF_DUMP_SAMPLED, 2, 1, 0}));
     EXPECT_EQ("what goes on at 0x10000 has not begun",
               ErrorOfObject({ 0, 1, HEAPPROF_DUMP_MORE, 0, 0 }));
-    EXPECT_EQ("5 is no special value", ErrorOfObject({0, 1, 0, 1, 5 << 4 | 1, 0}));
+    EXPECT_EQ("5 is not a special value", ErrorOfObject({0, 1, 0, 1, 5 << 4 | 1, 0}));
     EXPECT_EQ("string 2 is not defined",
               ErrorOfObject({ 0, 1, 0, 1, 2 << 4 | HEAPPROF_DUMP_SYMBOL << 1 | 1, 0 }));
-    EXPECT_EQ("3 is no hidden value",
+    EXPECT_EQ("3 is not a hidden value",
               ErrorOfObject({ 0, 1, 0, 1, 3 << 4 | HEAPPROF_DUMP_HIDDEN << 1 | 1, 0 }));
-    EXPECT_EQ("7 is no kind of reference", ErrorOfObject({0, 1, 0, 1, 7 << 1 | 1, 0}));
-    EXPECT_EQ("32766 is no reference", ErrorOfObject({0, 1, 0, 1, Zigzag(-0x2000) << 1, 0}));
+    EXPECT_EQ("7 is not a kind of reference", ErrorOfObject({0, 1, 0, 1, 7 << 1 | 1, 0}));
+    EXPECT_EQ("32766 is not a reference", ErrorOfObject({0, 1, 0, 1, Zigzag(-0x2000) << 1, 0}));
     EXPECT_EQ("label 99 is not defined", ErrorOfObject({0, 0, 0, 1, 99, 0, 1}));
 }
 

@@ -281,7 +281,7 @@ TEST_F(Valgrind, WhatIsWrongIsSaidInALine)
     std::string deep;
     for (int i = 0; i < 9; i++) deep += "<a>\n";
     const std::vector<std::pair<std::string, std::string>> files = {
-        { "no xml\n", "line 1: it is no XML of Valgrind's" },
+        { "no xml\n", "line 1: it is not XML of Valgrind" },
         { Begin("7") + "<error>\n<kind>InvalidRead</kind>\n",
           "it ends in the middle of an element" },
         { Begin("7") + "<error>\n" + Begin("8"),
@@ -637,7 +637,7 @@ TEST_F(Join, WithoutAListNothingIsDecided)
     ReadProcess({});
     Run(Error("InvalidWrite", "Invalid write of size 1", Frame("f", "a.so", 5) + kRun), "");
     EXPECT_FALSE(process_.decided);
-    EXPECT_EQ(0u, Report(memcheck_text).find("app.rb (7): not decided: no search by Valgrind"));
+    EXPECT_EQ(0u, Report(memcheck_text).find("app.rb (7): not decided: Valgrind did not search"));
     EXPECT_NE(std::string::npos,
               Report(memcheck_sarif).find("invalid write: Invalid write of size 1, by f (a.so)"));
     EXPECT_NE(

@@ -150,7 +150,7 @@ TEST(Reader, ErrorsSayWhatIsWrong)
     EXPECT_EQ("function 4 of the file has no id", ErrorOf(all + Bytes(5, "")));
     EXPECT_EQ("mapping 1: field 1 is of wire type 2, not 0",
               ErrorOf(all + Bytes(3, Bytes(1, "x"))));
-    EXPECT_EQ("sample 3 is no message", ErrorOf(all + Bytes(2, "\xff")));
+    EXPECT_EQ("sample 3 is damaged", ErrorOf(all + Bytes(2, "\xff")));
     EXPECT_EQ("comment 1: there is no string 12, only 12", ErrorOf(all + Number(13, 12)));
     EXPECT_EQ("string 0 is not the empty one", ErrorOf(Bytes(6, "x")));
     EXPECT_EQ("is not a profile: it has no sample types", ErrorOf(Bytes(6, "")));
