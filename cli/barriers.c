@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "barriers/options.h"
@@ -16,6 +17,7 @@ static const struct cli_option options[] = {
 #define ROW(name, text, value, help) {CLI_##name, NULL, help},
     WB_OPTIONS(ROW)
 #undef ROW
+    CLI_OUTPUT_OPTION,
     {0}
 };
 
@@ -51,7 +53,7 @@ command_line(const struct cli *cli, char *program)
         const struct cli_option_words *option = &cli_option_words[options[i].id];
         const char *value = cli->values[options[i].id];
         size_t size;
-        if (!value) continue;
+        if (!value || options[i].id == CLI_OUTPUT) continue;
         size = strlen(option->name) + strlen(value) + 2;
         if (!(words[count] = malloc(size))) return NULL;
         snprintf(words[count++], size, "%s%s%s", option->name, option->value ? "=" : "", value);
@@ -64,18 +66,31 @@ command_line(const struct cli *cli, char *program)
     return words;
 }
 
+/* Returns the program's status. Its output is copied then (--output). */
+static int
+wait_for(pid_t child)
+{
+    int status;
+
+    while (waitpid(child, &status, 0) < 0) if (errno != EINTR) return WB_TROUBLE;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : WB_TROUBLE;
+}
+
 static int
 run(struct cli *cli)
 {
     static char program[PATH_MAX];
+    pid_t child = -1;
     char **words;
 
     if (!beside_us(program, sizeof(program))) return cli_wrong(cli, "cannot find the directory that heapprof is in: %s", strerror(errno));
     words = command_line(cli, program);
     if (!words) return cli_wrong(cli, "no memory");
+    if (cli->values[CLI_OUTPUT] && (child = fork()) > 0) return wait_for(child);
     signal(SIGPIPE, cli_sigpipe);
     execv(program, words);
     cli_wrong(cli, "%s: %s; heapprof was built without libclang: install it (Debian: libclang-dev), and build again", program, strerror(errno));
+    if (child == 0) _exit(WB_TROUBLE);
     return WB_TROUBLE;
 }
 

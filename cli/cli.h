@@ -40,12 +40,13 @@ struct cli_command {
     const char *name, *arguments;        /* "top", "[options] FILE" */
     const char *summary;                 /* a line for the list of commands */
     const char *description;             /* paragraphs, with "\n\n" between them */
-    /* who can read what it writes or serves; NULL if it only shows */
+    /* who can read what it writes or serves; NULL if it only shows, or has CLI_OUTPUT_OPTION */
     const char *readers;
     const struct cli_option *options;    /* up to one without an id; NULL if it has none */
     const struct cli_example *examples;  /* likewise */
     size_t least, most;                  /* number of operands */
     enum cli_operand operand;
+    bool   writes_output; /* it obeys --output itself; otherwise its stdout goes there */
     bool   passes_rest;                  /* a command follows: options end at its first word */
     int  (*run)(struct cli *cli);        /* returns a status */
 };
@@ -169,6 +170,19 @@ int cli_export(const struct cli *cli, report_export_i *export, const struct heap
 FILE *cli_output_open(const struct cli *cli);
 int cli_output_end(const struct cli *cli, FILE *out);
 int cli_output_copy(const struct cli *cli, int fd);
+
+/* Runs a command whose stdout goes to what --output names, if the option is given. Returns the
+ * command's status, or CLI_WRONG after telling the user what is wrong. */
+int cli_output_run(struct cli *cli);
+
+/* What a command with the option says about who can read the file, for help. */
+#define CLI_OUTPUT_READERS "with --output only the owner of the file (mode 0600)."
+
+/* The option, for a command that prints to stdout. */
+#define CLI_OUTPUT_OPTION {CLI_OUTPUT, NULL, "Write it to that file (default: stdout)"}
+
+/* Returns who can read what the command writes; NULL if it writes nothing. */
+const char *cli_readers(const struct cli_command *command);
 
 /* Returns what a message calls that file. */
 const char *cli_name(const char *path);

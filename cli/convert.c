@@ -79,7 +79,7 @@ static const struct cli_option options[] = {
     {CLI_TO, "pprof collapsed speedscope json csv perfetto", "Which format"},
     {CLI_BY, "inuse_space inuse_objects alloc_space alloc_objects ...",
      "Which value to write, if the format has only one"},
-    {CLI_OUTPUT, NULL, "Write it to that file (default: stdout)"},
+    CLI_OUTPUT_OPTION,
     {0}
 };
 
@@ -100,5 +100,5 @@ const struct cli_command cli_convert_command = {
     .readers =
         "with --output only the owner of the file (mode 0600). A file that the shell makes of stdout (>) has the\n"
         "mode that its umask leaves.",
-    .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
+    .options = options, .examples = examples, .least = 1, .most = 1, .writes_output = true, .run = run,
 };

@@ -44,7 +44,7 @@ help_of(FILE *out, const struct cli_command *command)
 
     fprintf(out, "heapprof %s - %s\n\nUsage: heapprof %s %s\n\n%s\n\n", command->name, command->summary,
             command->name, command->arguments, command->description);
-    if (command->readers) fprintf(out, "Who can read it: %s\n\n", command->readers);
+    if (cli_readers(command)) fprintf(out, "Who can read it: %s\n\n", cli_readers(command));
     fputs("Options:\n", out);
     put_options(out, command);
     if (example) fprintf(out, "\nExamples:\n");

@@ -316,6 +316,7 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     {CLI_JSON, NULL, "Write JSON"},
+    CLI_OUTPUT_OPTION,
     {0}
 };
 

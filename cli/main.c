@@ -27,7 +27,7 @@ run(const struct cli_command *command, int argc, char **argv)
         cli_help(stdout, command);
         return cli_finish(&cli);
     }
-    return command->run(&cli);
+    return cli_output_run(&cli);
 }
 
 int

@@ -68,9 +68,9 @@ put_command(FILE *out, const struct cli_command *command)
     put(out, command->arguments, false);
     putc('\n', out);
     put_paragraphs(out, command->description);
-    if (command->readers) {
+    if (cli_readers(command)) {
         fputs(".PP\nWho can read it: ", out);
-        put(out, command->readers, false);
+        put(out, cli_readers(command), false);
         putc('\n', out);
     }
     for (const struct cli_option *option = command->options; option && option->id; option++) put_option(out, option);

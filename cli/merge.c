@@ -63,5 +63,5 @@ const struct cli_command cli_merge_command = {
     .readers =
         "with --output only the owner of the file (mode 0600). A file that the shell makes of stdout (>) has the\n"
         "mode that its umask leaves.",
-    .options = options, .examples = examples, .least = 1, .most = 10000, .run = run,
+    .options = options, .examples = examples, .least = 1, .most = 10000, .writes_output = true, .run = run,
 };

@@ -1,4 +1,4 @@
-/* output.c - the file of --output, for commands that print one thing.
+/* output.c - the file of --output, for commands that print.
  *
  * What is printed goes to stdout, or to a temporary file without a name. At the end it is mapped
  * and written to the path, where it appears whole (os/file.h). So a result may be larger than
@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "os/file.h"
 
@@ -53,4 +54,44 @@ cli_output_end(const struct cli *cli, FILE *out)
     else status = cli_output_copy(cli, fileno(out));
     fclose(out);
     return status;
+}
+
+/* Makes stdout the file. */
+static bool
+replace_stdout(const struct cli *cli, FILE *file)
+{
+    if (fflush(stdout) == 0 && dup2(fileno(file), STDOUT_FILENO) >= 0) return true;
+    cli_wrong(cli, "%s: %s", cli->values[CLI_OUTPUT], strerror(errno));
+    return false;
+}
+
+int
+cli_output_run(struct cli *cli)
+{
+    struct stat written;
+    FILE *out = cli->command->writes_output ? stdout : cli_output_open(cli);
+    int status = CLI_WRONG;
+
+    if (out == stdout) return cli->command->run(cli);
+    if (out && replace_stdout(cli, out)) {
+        status = cli->command->run(cli);
+        fflush(stdout);
+        bool empty = fstat(STDOUT_FILENO, &written) == 0 && written.st_size == 0;
+        if (status == CLI_DONE || !empty) {
+            int copied = cli_output_copy(cli, STDOUT_FILENO);
+            if (copied != CLI_DONE) status = copied;
+        }
+    }
+    if (out) fclose(out);
+    return status;
+}
+
+const char *
+cli_readers(const struct cli_command *command)
+{
+    const struct cli_option *option = command->options;
+
+    if (command->readers) return command->readers;
+    while (option && option->id && option->id != CLI_OUTPUT) option++;
+    return option && option->id ? CLI_OUTPUT_READERS : NULL;
 }

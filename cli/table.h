@@ -17,7 +17,8 @@
     {CLI_IGNORE, NULL, "Only samples without one that matches"}, \
     {CLI_FRAMES, NULL, "Show the N innermost frames of a call site (default: 3)"}, \
     {CLI_APP, NULL, "Where the application's code is (default: as the file says)"}, \
-    {CLI_JSON, NULL, "Write JSON"}
+    {CLI_JSON, NULL, "Write JSON"}, \
+    CLI_OUTPUT_OPTION
 
 /* Shows all operands side by side. Returns a status. */
 int cli_table(struct cli *cli);

@@ -188,5 +188,5 @@ const struct cli_command cli_view_command = {
     .readers =
         "only the owner of the page (mode 0600). It names all that the program runs, and has lines of its source\n"
         "unless --no-sources is given: read it before you pass it on.",
-    .options = options, .examples = examples, .least = 1, .most = 2, .run = run,
+    .options = options, .examples = examples, .least = 1, .most = 2, .writes_output = true, .run = run,
 };

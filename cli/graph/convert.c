@@ -137,7 +137,7 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     {CLI_TO, "pprof heapsnapshot heaptimeline jsonl dot", "Which format"},
-    {CLI_OUTPUT, NULL, "Write it to that file (default: stdout)"},
+    CLI_OUTPUT_OPTION,
     CLI_GRAPH_MEMORY_OPTION,
     CLI_GRAPH_EXACT_OPTION,
     {0}
@@ -176,5 +176,5 @@ const struct cli_command cli_graph_convert_command = {
     .readers =
         "with --output only the owner of the file (mode 0600). If the shell makes a file of\n"
         "stdout (>), its umask decides.",
-    .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .run = run,
+    .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .writes_output = true, .run = run,
 };

@@ -154,5 +154,5 @@ const struct cli_command cli_graph_dump_command = {
     .readers =
         "the owner of the file alone (mode 0600), who is the user of the process; of a copy\n"
         "(--output), the user who runs heapprof.",
-    .options = options, .examples = examples, .least = 0, .most = 1, .operand = CLI_PIDS, .run = run,
+    .options = options, .examples = examples, .least = 0, .most = 1, .operand = CLI_PIDS, .writes_output = true, .run = run,
 };

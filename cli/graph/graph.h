@@ -9,7 +9,7 @@
 #include "report/json.h"
 
 /* Options of a command that reads a dump. */
-#define CLI_GRAPH_OPTIONS {CLI_JSON, NULL, "The same as JSON"}, CLI_GRAPH_MEMORY_OPTION
+#define CLI_GRAPH_OPTIONS {CLI_JSON, NULL, "The same as JSON"}, CLI_OUTPUT_OPTION, CLI_GRAPH_MEMORY_OPTION
 #define CLI_GRAPH_MEMORY_OPTION \
     {CLI_MEMORY, NULL, \
      "Most memory for the graph, such as 512M or 4G; the rest goes to a file (default: no limit)"}

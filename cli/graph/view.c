@@ -126,5 +126,5 @@ const struct cli_command cli_graph_view_command = {
     .readers =
         "the owner of the page alone (mode 0600). It names classes, methods and files, and has lines of source\n"
         "unless --no-sources is given: read it before you pass it on.",
-    .options = options, .examples = examples, .least = 1, .most = GRAPH_DUMPS_MOST, .run = run,
+    .options = options, .examples = examples, .least = 1, .most = GRAPH_DUMPS_MOST, .writes_output = true, .run = run,
 };

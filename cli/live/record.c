@@ -412,5 +412,5 @@ const struct cli_command cli_record_command = {
     .readers =
         "only the owner of the file (mode 0600). It names the methods, files and threads that were seen.\n"
         "With another format and no --output it goes to stdout.",
-    .options = options, .examples = examples, .least = 1, .most = 100000, .operand = CLI_PIDS, .run = run,
+    .options = options, .examples = examples, .least = 1, .most = 100000, .operand = CLI_PIDS, .writes_output = true, .run = run,
 };

@@ -255,5 +255,5 @@ const struct cli_command cli_snapshot_command = {
     .readers =
         "only the owner of the file (mode 0600): the user who runs heapprof, not the user of the process.\n"
         "It names methods, classes, files and the command line, but has no contents of objects.",
-    .options = options, .examples = examples, .least = 0, .most = 1, .operand = CLI_PIDS, .run = run,
+    .options = options, .examples = examples, .least = 0, .most = 1, .operand = CLI_PIDS, .writes_output = true, .run = run,
 };

@@ -57,6 +57,7 @@ static const struct cli_option options[] = {
     {CLI_STOP, "auto always never", "Which threads to stop while they are read (default: auto)"},
     {CLI_FIBERS, NULL, "Also show fibers that do not run. This reads the whole heap"},
     {CLI_JSON, NULL, "Print JSON"},
+    CLI_OUTPUT_OPTION,
     {0}
 };
 

@@ -57,6 +57,24 @@ class TestHeapprofOptions < Test::Unit::TestCase
     end
   end
 
+  # Every command that prints to stdout.
+  def test_what_is_printed_is_written_to_a_file
+    in_directory do
+      write("a.pb.gz", shop)
+      [%w[top a.pb.gz], %w[top --json a.pb.gz], %w[diff a.pb.gz a.pb.gz], %w[info a.pb.gz]].each do |command|
+        heapprof!(*command, "-o", "out")
+        assert_equal heapprof!(*command).out, File.read("out"), command
+        assert_equal heapprof!(*command).out, heapprof!(*command, "-o", "-").out
+        assert_equal "600", File.stat("out").mode.to_s(8)[-3..]
+      end
+      assert_refused 1, /top: none\/x: No such file/, "top", "a.pb.gz", "-o", "none/x"
+      File.write("out", "before")
+      assert_refused 1, /none: No such file/, "top", "none", "-o", "out"
+      assert_refused 2, /--sort=/, "graph", "query", "none", "--sort=none", "-o", "out"
+      assert_equal "before", File.read("out")
+    end
+  end
+
   def test_an_old_spelling_works_with_one_line
     in_directory do
       write("a.pb.gz", shop)
