@@ -12,6 +12,7 @@
 #include "cli/live/attach.h"
 #include "dump/format.h"
 #include "os/clock.h"
+#include "os/file.h"
 #include "os/signals.h"
 #include "report/text.h"
 
@@ -119,6 +120,8 @@ run(struct cli *cli)
     }
     if (cli->operand_count == 0) return cli_usage(cli, "PID is missing");
     if (!cli_number(cli, CLI_TIMEOUT, 1, 30, &seconds)) return CLI_USAGE;
+    int error = cli->values[CLI_OUTPUT] ? rb_heapprof_file_check(cli->values[CLI_OUTPUT]) : 0;
+    if (error) return cli_wrong(cli, "%s: %s", cli->values[CLI_OUTPUT], strerror(error));
     struct attach_target *target = cli_attach_open(cli, cli->operands[0], CLI_ATTACH_AND_SIGNAL);
     if (!target) return CLI_WRONG;
     int status = ask(cli, target, seconds * INT64_C(1000000000));

@@ -385,7 +385,7 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
     [%w[stacks], %w[record], %w[snapshot -o never.pb.gz]].each do |command|
       out, err, status = Open3.capture3("/bin/sh", "-c", 'exec "$0" "$@" $$', PROGRAM, *command)
       assert_equal ["", 1], [out, status.exitstatus]
-      assert_match(/\Aheapprof #{command.first}: process \d+: it is not a Ruby/, err)
+      assert_match(/\Aheapprof #{command.first}: process \d+: it is not a ruby/, err)
     end
   end
 
@@ -393,7 +393,7 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
     beside(WORK) do |pid|
       record(pid) do |bell, _, _, other|
         assert bell.ring
-        assert_refused 1, /process #{other}: it is not a Ruby/, "stacks", other
+        assert_refused 1, /process #{other}: it is not a ruby/, "stacks", other
       end
     end
   end
@@ -406,8 +406,8 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
       bell.ring_out
     end
     assert_equal ["", 1], [ran.out, ran.status]
-    assert_match(/\Aheapprof record: process \d+: it is not a Ruby.*\n\z/, ran.err)
-    assert_refused 1, /\Aheapprof record: (process \d+: )?it (is not a Ruby|has ended|ended before)/, "record", "--", "true"
+    assert_match(/\Aheapprof record: process \d+: it is not a ruby.*\n\z/, ran.err)
+    assert_refused 1, /\Aheapprof record: (process \d+: )?it (is not a ruby|has ended|ended before)/, "record", "--", "true"
   end
 
   def test_numbers_and_operands

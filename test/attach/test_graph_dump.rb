@@ -27,6 +27,21 @@ class TestHeapprofGraphDump < Test::Unit::TestCase
     end
   end
 
+  def test_a_copy_is_written_where_the_user_wants_it
+    in_directory do |directory|
+      idle(directory) do |pid,|
+        Dir.mkdir("mine")
+        ran = heapprof("graph", "dump", pid, "-o", "mine/copy")
+        assert_equal [0, "mine/copy\n"], [ran.status, ran.out], ran.err
+        assert_equal File.binread("#{pid}-1.rbgraph"), File.binread("mine/copy")
+        assert_equal "600", File.stat("mine/copy").mode.to_s(8)[-3..]
+        # Refused before the process is asked.
+        assert_refused 1, %r{none/copy: No such file}, "graph", "dump", pid, "-o", "none/copy"
+        refute File.exist?("#{pid}-2.rbgraph")
+      end
+    end
+  end
+
   # Its environment cannot be read any more then.
   def test_of_a_process_with_a_title
     in_directory do |directory|

@@ -232,7 +232,7 @@ class TestHeapprofStacks < Test::Unit::TestCase
     assert_refused 2, /-1 is not an option/, "stacks", "-1"
     assert_refused 1, /is not a PID/, "stacks", "ruby"
     [0, 4194304, 1 << 200].each { |pid| assert_refused 1, /there is no such process/, "stacks", pid }
-    assert_refused 1, /is not a Ruby/, "stacks", Process.spawn("sleep", "60").tap { |pid| @other = pid }
+    assert_refused 1, /is not a ruby/, "stacks", Process.spawn("sleep", "60").tap { |pid| @other = pid }
   ensure
     Process.kill(:KILL, @other) if @other
     Process.wait(@other) if @other

@@ -70,7 +70,7 @@ class TestHeapprofWatch < Test::Unit::TestCase
   def test_the_process_ends_meanwhile
     beside("$ready.call; $stdin.read") do |pid, input|
       on_terminal(pid) do |screen, type|
-        screen.(/process #{pid}: 1 threads/)
+        screen.(/process #{pid}: 1 thread\b/)
         input.close
         screen.(/ended/)
         type.("q")

@@ -242,8 +242,8 @@ class TestBarriersCommand < Test::Unit::TestCase
     in_directory do |directory|
       FileUtils.cp(HEAPPROF, directory)
       out, err, status = Open3.capture3("#{directory}/heapprof", "barriers", SUBJECT)
-      assert_equal(["", "heapprof barriers: #{directory}/heapprof-barriers: No such file or directory; it was built without libclang: " \
-                        "install that (Debian: libclang-dev) and build again\n", 2], [out, err, status.exitstatus])
+      assert_equal(["", "heapprof barriers: #{directory}/heapprof-barriers: No such file or directory; heapprof was built without libclang: " \
+                        "install it (Debian: libclang-dev), and build again\n", 2], [out, err, status.exitstatus])
     end
   end
 
