@@ -12,7 +12,9 @@
 #include <time.h>
 
 #include "cli/child.h"
+#include "os/file.h"
 #include "pprof/combine.h"
+#include "profiler/options.h"
 #include "report/overview.h"
 #include "report/text.h"
 
@@ -227,6 +229,25 @@ say_files(const struct cli *cli, const char *heapprof, const struct timespec *st
 
 /* ---- the whole ---- */
 
+/* Checks what the ruby would refuse: it would say so and run without the profiler. Returns a
+ * status; unless it is CLI_DONE, the user was told what is wrong. */
+static int
+check_settings(const struct cli *cli, const char *heapprof)
+{
+    struct heapprof_options options;
+    char message[1024];
+    const char *slash;
+    int error;
+
+    if (rb_heapprof_options_parse(heapprof, &options, message, sizeof(message)) == HEAPPROF_OPTIONS_BAD) {
+        return cli_usage(cli, "%s", message);
+    }
+    slash = strrchr(options.out, '/');
+    if (!options.out[0] || (slash && memchr(options.out, '%', (size_t)(slash - options.out)))) return CLI_DONE;
+    error = rb_heapprof_file_check(options.out);
+    return error ? cli_usage(cli, "%s: %s", options.out, strerror(error)) : CLI_DONE;
+}
+
 static int
 run(struct cli *cli)
 {
@@ -236,6 +257,11 @@ run(struct cli *cli)
     int error, status;
 
     if (!heapprof) return CLI_USAGE;
+    status = check_settings(cli, heapprof);
+    if (status != CLI_DONE) {
+        free(heapprof);
+        return status;
+    }
     clock_gettime(CLOCK_REALTIME_COARSE, &began); /* the clock of file times */
     error = cli_child_start(&child, cli->operands, heapprof);
     if (error) status = cli_child_not_run(cli, &child, error);

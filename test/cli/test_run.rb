@@ -68,6 +68,19 @@ class TestHeapprofRun < Test::Unit::TestCase
     assert_refused 2, /--malloc=some: give one of: ruby all/, "run", "--malloc=some", *echo
   end
 
+  # The ruby would say so, and run without the profiler.
+  def test_what_the_ruby_would_refuse_is_refused_before_the_command_runs
+    in_directory do
+      { "--interval=abc" => /interval=abc: expected bytes between samples/, "--every=0.001" => /every=0.001: expected 0, or 0.1 to/,
+        "--signal=USR7" => /signal=USR7: expected a signal/, "--keep=x" => /keep=x: expected how many/,
+        "--output=none/x" => %r{none/x: No such file} }.each do |option, line|
+        assert_refused 2, /\Aheapprof run: #{line}/, "run", option, "sh", "-c", "echo ran"
+      end
+      assert_refused 2, /nonsense=1: no such key/, "run", "sh", "-c", "echo ran", env: { "RUBY_HEAPPROF" => "nonsense=1" }
+      assert_equal "ran\n", heapprof!("run", "-q", "--output=%p/x", "sh", "-c", "echo ran").out
+    end
+  end
+
   def test_statuses_and_signals_pass_through
     [0, 1, 42, 255].each { |status| assert_equal status, run_quietly("exit #{status}").exitstatus }
     %w[TERM INT KILL USR1 SEGV PIPE].each do |signal|
