@@ -488,7 +488,7 @@ TEST_F(Process, AProcessThatGaveUpBeingReadIsNamedAsSuch)
     undumpable.Line();
     EXPECT_EQ("process " + std::to_string(undumpable.pid()) +
                   ": not permitted: it does not let itself be read (it is not dumpable, or was"
-                  " started with more rights than ours); run heapprof as root; in a container, "
+                  " started with more rights than heapprof); run heapprof as root; in a container, "
                   "start it with"
                   " --cap-add=SYS_PTRACE",
               ToldTo(BecomeNobody, undumpable.pid()));
