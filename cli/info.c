@@ -159,8 +159,12 @@ put_version(const struct heapprof_model *model)
 static void
 put_size(const struct heapprof_model *model)
 {
-    printf("%-10s%"PRIu64" samples, %"PRIu32" functions, %"PRIu32" locations\n", "holds", model->sample_count,
-           rb_heapprof_model_functions(model), rb_heapprof_model_locations(model));
+    char samples[REPORT_COUNT_MAX], functions[REPORT_COUNT_MAX], locations[REPORT_COUNT_MAX];
+
+    report_count(samples, model->sample_count, "sample", "samples");
+    report_count(functions, rb_heapprof_model_functions(model), "function", "functions");
+    report_count(locations, rb_heapprof_model_locations(model), "location", "locations");
+    printf("%-10s%s, %s, %s\n", "holds", samples, functions, locations);
     for (uint32_t i = 0; i < rb_heapprof_model_mappings(model) && i < 1; i++) {
         put_line("of", string(model, model->mappings[i].filename));
     }

@@ -79,6 +79,12 @@ class TestHeapprofMeant < Test::Unit::TestCase
     assert_equal [1, "heapprof graph top: stdin: is a profile; type heapprof top -\n"], [ran.status, ran.err]
   end
 
+  def test_a_profile_of_time_is_named_as_such
+    write("time.pb", ProfileBytes.new.type("wall", "nanoseconds").sample(["/a.rb:1 main"], [5]))
+    assert_refused 1, /time.pb: is a profile of time, and has no value that is called inuse_space; it has: wall\n/, "diff", "heap.pb.gz", "time.pb"
+    assert_refused 1, /time.pb: is a profile; type heapprof top time.pb\n/, "graph", "report", "time.pb"
+  end
+
   def test_other_files_that_heapprof_knows_are_recognized
     [%w[top], %w[graph report]].each do |command|
       assert_refused 1, /core.1: is a core file; type heapprof stacks --core core.1\n/, *command, "core.1"
