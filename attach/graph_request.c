@@ -71,7 +71,8 @@ fill(struct attach_graph_request *request, char error[ATTACH_TARGET_ERROR_MAX])
     if (request->asked_bytes <= ASKED_MOST && request->asked_bytes <= request->asked.size &&
         request->shared_bytes <= SHARED_MOST && request->text.size <= sizeof(request->answer))
         return true;
-    attach_target_say(request->vm->target, error, "its ruby is of another version than this heapprof");
+    attach_target_say(request->vm->target, error,
+                      "its ruby is of another version than this heapprof");
     return false;
 }
 

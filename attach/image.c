@@ -406,7 +406,8 @@ attach_image_find(struct attach_target *target, struct attach_image images[ATTAC
     if (search.count == 0) search_mappings(&search);
     drop_all_parts(&search);
     if (search.count == 0) {
-        attach_target_say(target, error, "it is not a ruby with the heap profiler, which alone heapprof can read");
+        attach_target_say(target, error,
+                          "it is not a ruby with the heap profiler, which alone heapprof can read");
     }
     return search.count;
 }

@@ -14,7 +14,8 @@
 static size_t
 unpack(unsigned char *to, size_t size, const unsigned char *bytes, size_t length)
 {
-    z_stream stream = {.next_in = (unsigned char *)bytes, .avail_in = (uInt)length, .next_out = to, .avail_out = (uInt)size};
+    z_stream stream = {.next_in = (unsigned char *)bytes, .avail_in = (uInt)length, .next_out = to,
+                       .avail_out = (uInt)size};
 
     if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) return 0;
     inflate(&stream, Z_SYNC_FLUSH);
@@ -47,10 +48,15 @@ cli_kind_of(const void *data, size_t size)
         return size == 0 || profile_p(inner, size) ? CLI_KIND_PROFILE : CLI_KIND_UNKNOWN;
     }
     if (profile_p(bytes, size)) return CLI_KIND_PROFILE;
-    if (begins_p(bytes, size, HEAPPROF_DUMP_MAGIC, HEAPPROF_DUMP_MAGIC_BYTES)) return CLI_KIND_GRAPH;
-    if (begins_p(bytes, size, "\x7f""ELF", 4)) return size > 17 && bytes[16] == 4 ? CLI_KIND_CORE : CLI_KIND_UNKNOWN;
+    if (begins_p(bytes, size, HEAPPROF_DUMP_MAGIC, HEAPPROF_DUMP_MAGIC_BYTES)) {
+        return CLI_KIND_GRAPH;
+    }
+    if (begins_p(bytes, size, "\x7f""ELF", 4)) {
+        return size > 17 && bytes[16] == 4 ? CLI_KIND_CORE : CLI_KIND_UNKNOWN;
+    }
     if (begins_p(bytes, size, "<!doctype html", 14)) return CLI_KIND_PAGE;
-    return begins_p(bytes, size, "{", 1) || begins_p(bytes, size, "[", 1) ? CLI_KIND_JSON : CLI_KIND_UNKNOWN;
+    bool json = begins_p(bytes, size, "{", 1) || begins_p(bytes, size, "[", 1);
+    return json ? CLI_KIND_JSON : CLI_KIND_UNKNOWN;
 }
 
 enum cli_kind
@@ -58,7 +64,8 @@ cli_kind_of_file(const char *path)
 {
     unsigned char bytes[CLI_KIND_BYTES];
     struct stat status;
-    int fd = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
+    bool file = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    int fd = file ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
     ssize_t size = fd < 0 ? 0 : read(fd, bytes, sizeof(bytes));
 
     if (fd >= 0) close(fd);
@@ -81,18 +88,22 @@ counterpart(const struct cli_command *command, bool graph)
 }
 
 bool
-cli_kind_advise(char advice[CLI_KIND_ADVICE_MAX], enum cli_kind kind, const struct cli_command *command, const char *path)
+cli_kind_advise(char advice[CLI_KIND_ADVICE_MAX], enum cli_kind kind,
+                const struct cli_command *command, const char *path)
 {
-    bool of_graphs = command && !strncmp(command->name, "graph ", 6), of_files = command && command->operand == CLI_FILES;
+    bool of_graphs = command && !strncmp(command->name, "graph ", 6);
+    bool of_files = command && command->operand == CLI_FILES;
 
     switch (kind) {
       case CLI_KIND_PROFILE:
         if (of_files && !of_graphs) return false;
-        snprintf(advice, CLI_KIND_ADVICE_MAX, "is a profile; type heapprof %s %s", counterpart(command, false), path);
+        snprintf(advice, CLI_KIND_ADVICE_MAX, "is a profile; type heapprof %s %s",
+                 counterpart(command, false), path);
         return true;
       case CLI_KIND_GRAPH:
         if (of_files && of_graphs) return false;
-        snprintf(advice, CLI_KIND_ADVICE_MAX, "is an object graph; type heapprof %s %s", counterpart(command, true), path);
+        snprintf(advice, CLI_KIND_ADVICE_MAX, "is an object graph; type heapprof %s %s",
+                 counterpart(command, true), path);
         return true;
       case CLI_KIND_CORE:
         snprintf(advice, CLI_KIND_ADVICE_MAX, "is a core file; type heapprof stacks --core %s", path);
@@ -101,7 +112,8 @@ cli_kind_advise(char advice[CLI_KIND_ADVICE_MAX], enum cli_kind kind, const stru
         snprintf(advice, CLI_KIND_ADVICE_MAX, "is a page; open it in a browser");
         return true;
       case CLI_KIND_JSON:
-        snprintf(advice, CLI_KIND_ADVICE_MAX, "is JSON, which heapprof does not read; give the file that it was made from");
+        snprintf(advice, CLI_KIND_ADVICE_MAX,
+                 "is JSON, which heapprof does not read; give the file that it was made from");
         return true;
       default:
         return false;

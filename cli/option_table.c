@@ -46,7 +46,8 @@ put_row(FILE *out, enum cli_option_id id)
 
     if (words->letter) fprintf(out, "| `-%c`", words->letter);
     else fputs("| ", out);
-    fprintf(out, " | `%s%s%s` | %s | ", words->name, words->value ? "=" : "", words->value ? words->value : "", words->meaning);
+    fprintf(out, " | `%s%s%s` | %s | ", words->name, words->value ? "=" : "",
+            words->value ? words->value : "", words->meaning);
     put_commands(out, id);
     fputs(" |\n", out);
 }
@@ -55,13 +56,15 @@ void
 cli_option_table(FILE *out)
 {
     fputs("# Options of heapprof\n\n"
-          "Made by `heapprof help --options`. A letter or a name means the same in each command that has it;\n"
-          "`heapprof COMMAND --help` says what it does there.\n\n"
+          "Made by `heapprof help --options`. A letter or a name means the same in each command\n"
+          "that has it; `heapprof COMMAND --help` says what it does there.\n\n"
           "| letter | option | means | commands |\n|---|---|---|---|\n", out);
     for (enum cli_option_id id = CLI_NO_OPTION + 1; id < CLI_OPTION_COUNT; id++) put_row(out, id);
-    fputs("\n## Old spellings\n\nThey work, and a line on stderr says what to type instead. They will go away.\n\n"
+    fputs("\n## Old spellings\n\nThey work, and a line on stderr says what to type instead. They will\n"
+          "go away.\n\n"
           "| command | old | type |\n|---|---|---|\n", out);
     for (const struct cli_old_spelling *old = cli_old_spellings; old->command; old++) {
-        fprintf(out, "| %s | `%s` | `%s` |\n", old->command, old->spelling, cli_option_words[old->option].name);
+        fprintf(out, "| %s | `%s` | `%s` |\n", old->command, old->spelling,
+                cli_option_words[old->option].name);
     }
 }

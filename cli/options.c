@@ -4,7 +4,8 @@
 #include <string.h>
 
 const struct cli_option_words cli_option_words[CLI_OPTION_COUNT] = {
-#define LETTER(option, name, letter, value, meaning) [CLI_##option] = {name, letter, value, meaning},
+#define LETTER(option, name, letter, value, meaning) \
+    [CLI_##option] = {name, letter, value, meaning},
 #define WORD(option, name, value, meaning) [CLI_##option] = {name, 0, value, meaning},
     CLI_OPTIONS(LETTER, WORD)
 #undef LETTER

@@ -50,7 +50,9 @@ cli_output_end(const struct cli *cli, FILE *out)
     int status;
 
     if (out == stdout) return cli_finish(cli);
-    if (fflush(out) != 0 || ferror(out)) status = cli_wrong(cli, "%s: %s", cli->values[CLI_OUTPUT], strerror(errno));
+    if (fflush(out) != 0 || ferror(out)) {
+        status = cli_wrong(cli, "%s: %s", cli->values[CLI_OUTPUT], strerror(errno));
+    }
     else status = cli_output_copy(cli, fileno(out));
     fclose(out);
     return status;

@@ -148,7 +148,10 @@ refuse_option(const struct cli *cli, const char *word, size_t length, enum cli_o
     FILE *out = open_memstream(&owners, &size);
     if (out) count = put_owners(out, id);
     if (out) fclose(out);
-    if (suggestion.nearest) cli_usage(cli, "%s is not an option of this command; did you mean %s?", name, suggestion.nearest);
+    if (suggestion.nearest) {
+        cli_usage(cli, "%s is not an option of this command; did you mean %s?", name,
+                  suggestion.nearest);
+    }
     else if (count) cli_usage(cli, "%s is not an option of this command, but of: %s", name, owners);
     else cli_usage(cli, "%s is not an option of this command", name);
     free(owners);
@@ -185,7 +188,8 @@ refuse_value(const struct cli *cli, const struct cli_option *option, const char 
         if (!strchr(word, ':')) cli_suggest(&suggestion, word);
     }
     if (suggestion.nearest) {
-        cli_usage(cli, "%s=%s: did you mean %s? Give one of: %s", name, value, suggestion.nearest, option->choices);
+        cli_usage(cli, "%s=%s: did you mean %s? Give one of: %s", name, value, suggestion.nearest,
+                  option->choices);
     }
     else cli_usage(cli, "%s=%s: give one of: %s", name, value, option->choices);
     free(words);
@@ -198,7 +202,8 @@ take_option(struct cli *cli, int argc, char **argv)
 {
     const char *word = argv[0], *rest;
     size_t length = split(word, &rest);
-    enum cli_option_id id = word[1] == '-' ? cli_option_of_name(word, length) : cli_option_of_letter(word[1]);
+    enum cli_option_id id = word[1] == '-' ? cli_option_of_name(word, length)
+                                           : cli_option_of_letter(word[1]);
     const struct cli_option *option = find_option(cli->command, id);
 
     if (!option && !(option = find_old(cli->command, word, length))) {

@@ -311,5 +311,6 @@ const struct cli_command cli_run_command = {
     .readers =
         "only the owner of the files (mode 0600), which is the command's user. They name methods, classes,\n"
         "files and the command line, but have no contents of objects.",
-    .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .passes_rest = true, .operand = CLI_OTHER, .writes_output = true, .run = run,
+    .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .passes_rest = true,
+    .operand = CLI_OTHER, .writes_output = true, .run = run,
 };

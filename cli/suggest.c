@@ -28,7 +28,8 @@ count_typos(const char *one, const char *other)
     for (size_t i = 1; one[i - 1]; i++) {
         row[0] = (unsigned)i;
         for (size_t j = 1; j <= length; j++) {
-            row[j] = least_of(least_of(above[j], row[j - 1]) + 1, above[j - 1] + (one[i - 1] != other[j - 1]));
+            unsigned wrong = one[i - 1] != other[j - 1];
+            row[j] = least_of(least_of(above[j], row[j - 1]) + 1, above[j - 1] + wrong);
             if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1]) {
                 row[j] = least_of(row[j], before[j - 2] + 1);
             }

@@ -38,7 +38,8 @@ say_second_word(char *const *words, size_t count)
         const char *second = strchr((*each)->name, ' ');
         if (!second || strcmp(second + 1, word)) continue;
         if (next && say_file(*each, next)) return true;
-        report_print(stderr, "heapprof: %s is not a command; did you mean heapprof %s", word, (*each)->name);
+        report_print(stderr, "heapprof: %s is not a command; did you mean heapprof %s", word,
+                     (*each)->name);
         for (size_t i = 1; i < count; i++) report_print(stderr, " %s", words[i]);
         if (next && (*each)->operand == CLI_PIDS && number_p(next)) {
             report_print(stderr, " (its objects), or heapprof snapshot %s (its heap profile)", next);
@@ -62,7 +63,10 @@ say_nearest(const char *word)
         cli_suggest(&suggestion, second ? second + 1 : (*each)->name);
         if (suggestion.nearest != before) nearest = *each;
     }
-    if (nearest) report_print(stderr, "heapprof: %s is not a command; did you mean heapprof %s?\n", word, nearest->name);
+    if (nearest) {
+        report_print(stderr, "heapprof: %s is not a command; did you mean heapprof %s?\n", word,
+                     nearest->name);
+    }
     return nearest;
 }
 
@@ -78,7 +82,8 @@ say_first_word(const char *word)
         snprintf(first, sizeof(first), "%.*s", (int)length, (*each)->name);
         cli_suggest(&suggestion, first);
         if (!suggestion.nearest) continue;
-        report_print(stderr, "heapprof: %s is not a command; did you mean heapprof %s?\n", word, first);
+        report_print(stderr, "heapprof: %s is not a command; did you mean heapprof %s?\n", word,
+                     first);
         return true;
     }
     return false;
@@ -93,13 +98,16 @@ refuse_second_word(const char *first, const char *word, const char *all)
 
     for (const struct cli_command *const *each = cli_commands; *each; each++) {
         const char *name = (*each)->name;
-        if (!strncmp(name, first, length) && name[length] == ' ') cli_suggest(&suggestion, name + length + 1);
+        bool in_family = !strncmp(name, first, length) && name[length] == ' ';
+        if (in_family) cli_suggest(&suggestion, name + length + 1);
     }
     if (suggestion.nearest) {
-        report_print(stderr, "heapprof: %s %s is not a command; did you mean heapprof %s %s?\n", first, word, first, suggestion.nearest);
+        report_print(stderr, "heapprof: %s %s is not a command; did you mean heapprof %s %s?\n", first,
+                     word, first, suggestion.nearest);
     }
     else if (!say_file(NULL, word)) {
-        report_print(stderr, "heapprof: %s %s is not a command; type one of these after %s:%s\n", first, word, first, all);
+        report_print(stderr, "heapprof: %s %s is not a command; type one of these after %s:%s\n",
+                     first, word, first, all);
     }
 }
 
@@ -108,8 +116,8 @@ refuse_word(char *const *words, size_t count)
 {
     const char *word = words[0];
 
-    if (say_second_word(words, count) || say_nearest(word) || say_first_word(word) || say_file(NULL, word) ||
-        (count > 1 && say_file(NULL, words[1]))) return;
+    if (say_second_word(words, count) || say_nearest(word) || say_first_word(word) ||
+        say_file(NULL, word) || (count > 1 && say_file(NULL, words[1]))) return;
     report_print(stderr, "heapprof: %s is not a command; ", word);
     if (number_p(word)) fprintf(stderr, "to look at a process, type heapprof stacks %s\n", word);
     else fprintf(stderr, "type heapprof help to see all commands\n");

@@ -127,7 +127,8 @@ run(struct cli *cli)
 
     if (!cli->values[CLI_TO]) return cli_usage(cli, "--to=FORMAT is missing");
     if (cli->operand_count > 1 && !format_of(cli)->ids) {
-        return cli_usage(cli, "--to=%s takes one dump only: that format has no ids by which objects of several could be matched", cli->values[CLI_TO]);
+        return cli_usage(cli, "--to=%s takes one dump only: that format has no ids by which objects "
+                         "of several could be matched", cli->values[CLI_TO]);
     }
     moments = calloc(cli->operand_count, sizeof(*moments));
     status = moments ? read_and_convert(cli, moments) : cli_wrong(cli, "no memory");

@@ -180,7 +180,10 @@ take_all(struct snapshot_session *session)
         return cli_usage(cli, "--every=%s: give seconds, from 0.01 to %d", every, SECONDS_MOST);
     }
     if (!cli_number(cli, CLI_KEEP, 0, 10, &keep)) return CLI_USAGE;
-    if (!name_files(session, every, keep)) return cli_usage(cli, "--output=%s: after %% give one of p (PID), e (program), t (time), n (number), %%", cli->values[CLI_OUTPUT]);
+    if (!name_files(session, every, keep)) {
+        return cli_usage(cli, "--output=%s: after %% give one of p (PID), e (program), t (time), "
+                         "n (number), %%", cli->values[CLI_OUTPUT]);
+    }
     int status = every ? take_every(session, seconds) : take(session);
     if (status == CLI_DONE && cli->values[CLI_DIFF]) status = show_difference(session);
     rb_heapprof_series_free(&session->series);

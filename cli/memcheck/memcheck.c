@@ -325,5 +325,6 @@ const struct cli_command cli_memcheck_command = {
         "with --out the owner of the file alone (mode 0600). Until then, the files of the\n"
         "processes are in a directory of their own below TMPDIR. It belongs to the same\n"
         "owner (mode 0700) and is removed.",
-    .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .passes_rest = true, .operand = CLI_OTHER, .writes_output = true, .run = memcheck,
+    .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .passes_rest = true,
+    .operand = CLI_OTHER, .writes_output = true, .run = memcheck,
 };

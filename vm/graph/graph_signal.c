@@ -243,7 +243,8 @@ begin(void)
 
     if (!rb_heapprof_own_thread_possible_p() ||
         rb_heapprof_own_thread_take_signal(HEAPPROF_DUTY_GRAPH, rb_heapprof_graph_asked.signal) != 0) {
-        rb_heapprof_say("RUBY_HEAPGRAPH", "the signal has another handler already, so it writes no dump");
+        rb_heapprof_say("RUBY_HEAPGRAPH",
+                        "the signal has another handler already, so it writes no dump");
         return false;
     }
     rb_heapprof_graph_prepare();
