@@ -95,8 +95,8 @@ small_number(int64_t number)
     return number > 0 && number < UINT32_MAX ? (uint32_t)number : 0;
 }
 
-/* Interns a part of a text of that table. Of a longer text the first 4096 bytes count. Returns false if there is no
- * memory. */
+/* Interns a part of a text of that table. Of a longer text the first 4096 bytes count. Returns
+ * false if there is no memory. */
 static bool
 intern_part(struct report_page_tables *tables, const char *part, size_t length, uint32_t *number)
 {
@@ -120,7 +120,8 @@ add_file(struct report_page_tables *tables, uint32_t name)
     if (!intern_part(tables, belongs, length, &file[1])) return 0;
     path = rb_heapprof_strings_get(&tables->strings, name, NULL);
     path = report_short_path(path, tables->directory);
-    return intern_part(tables, path, strlen(path), &file[3]) ? report_tuples_add(&tables->files, file) : 0;
+    if (!intern_part(tables, path, strlen(path), &file[3])) return 0;
+    return report_tuples_add(&tables->files, file);
 }
 
 /* Returns 0 if there is no memory. */

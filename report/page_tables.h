@@ -13,7 +13,7 @@ struct report_page_tables {
     uint32_t type_count;
     struct heapprof_strings strings;
     const char *directory;            /* where the application is (own.h), or NULL */
-    struct report_tuples files;       /* name, gem: strings (own.h); 1 if it is the application's own; short name: a string */
+    struct report_tuples files;       /* name, gem, 1 if own (own.h), short name */
     struct report_tuples functions;   /* name: a string, file, the line it begins at or 0 */
     struct report_tuples nodes;       /* parent, function, line or 0; a parent comes before its children */
     struct report_tuples labels;      /* key, text: strings, number's upper and lower half, unit: a string */
