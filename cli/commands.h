@@ -22,6 +22,7 @@
     X(graph_diff) \
     X(graph_dups) \
     X(graph_pages) \
+    X(graph_stuck) \
     X(graph_view) \
     X(graph_convert) \
     GROUP("A running process, from outside", stacks) \

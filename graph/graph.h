@@ -89,6 +89,11 @@ struct graph_sample {
     uint64_t weight;
 };
 
+/* Which thread has locked a Mutex. Ordered by object. */
+struct graph_owner {
+    uint32_t object, owner;
+};
+
 struct graph_move {
     uint64_t from, to;
 };
@@ -114,6 +119,8 @@ struct graph {
     uint32_t  text_count;
     struct graph_sample *samples;
     uint32_t  sample_count;
+    struct graph_owner *owners;
+    uint32_t  owner_count;
     struct graph_move *moves;
     uint32_t  move_count;
     uint64_t  bytes;             /* of all objects */
@@ -124,7 +131,7 @@ struct graph {
     size_t object_places_capacity, layouts_capacity, sizes_capacity, bits_capacity, first_capacity,
            lengths_capacity, slots_capacity, hashes_capacity,
            targets_capacity, labels_capacity, roots_capacity, texts_capacity, samples_capacity,
-           moves_capacity, layout_classes_capacity;
+           owners_capacity, moves_capacity, layout_classes_capacity;
 };
 
 /* Reads a dump into graph. The caller frees graph either way. Arrays beyond limit_bytes go to a
@@ -184,6 +191,9 @@ uint32_t graph_module_name(const struct graph *graph, uint32_t object);
  * sampled. */
 uint32_t graph_text(const struct graph *graph, uint32_t object);
 const struct graph_sample *graph_sample(const struct graph *graph, uint32_t object);
+
+/* The thread that has locked the Mutex; 0 if the dump does not say one. */
+uint32_t graph_owner(const struct graph *graph, uint32_t mutex);
 
 /* The object at that address; 0 if there is none. */
 uint32_t graph_find(const struct graph *graph, uint64_t address);

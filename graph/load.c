@@ -194,6 +194,20 @@ label_of(const struct heapprof_dump_reference *reference)
     return graph_label(reference->label, reference->name ? reference->name : reference->index);
 }
 
+/* The owner of a Mutex is a weak reference: at first a place, as targets are. */
+static bool
+add_owner(struct load *load, const struct heapprof_dump_reference *reference)
+{
+    struct graph *graph = load->graph;
+    uint32_t place;
+
+    if (strcmp(graph_string(&graph->names, reference->name), "owner")) return true;
+    place = place_of(load, reference->to.bits);
+    if (place == GRAPH_NO_PLACE_AT || !GROW(graph, owners, graph->owner_count + 1)) return false;
+    graph->owners[graph->owner_count++] = (struct graph_owner){graph->count, place};
+    return true;
+}
+
 static bool
 on_reference(void *data, const struct heapprof_dump_reference *reference)
 {
@@ -204,7 +218,7 @@ on_reference(void *data, const struct heapprof_dump_reference *reference)
     if (!reference->to.object) return true;
     if (reference->label == HEAPPROF_DUMP_WEAK) {
         graph->weak++;
-        return true;
+        return add_owner(load, reference);
     }
     if (load->reference_count == UINT32_MAX) {
         load->wrong = "has more than 4,294,967,295 references";
@@ -269,6 +283,14 @@ number_roots(struct graph *graph)
     graph->root_count = kept;
 }
 
+static void
+number_owners(struct graph *graph)
+{
+    for (uint32_t i = 0; i < graph->owner_count; i++) {
+        graph->owners[i].owner = graph_places_object(&graph->places, graph->owners[i].owner);
+    }
+}
+
 static bool
 find_classes(struct graph *graph)
 {
@@ -287,6 +309,7 @@ finish(struct load *load)
     if (!reserve_object(load)) return false;
     number_references(load);
     number_roots(load->graph);
+    number_owners(load->graph);
     return find_classes(load->graph);
 }
 
@@ -342,6 +365,7 @@ graph_free(struct graph *graph)
     RELEASE(roots);
     RELEASE(texts);
     RELEASE(samples);
+    RELEASE(owners);
     RELEASE(moves);
     RELEASE(layout_classes);
 #undef RELEASE
@@ -388,6 +412,14 @@ const struct graph_sample *
 graph_sample(const struct graph *graph, uint32_t object)
 {
     return element_of(graph->samples, graph->sample_count, sizeof(*graph->samples), object);
+}
+
+uint32_t
+graph_owner(const struct graph *graph, uint32_t mutex)
+{
+    const struct graph_owner *owner = element_of(graph->owners, graph->owner_count, sizeof(*graph->owners), mutex);
+
+    return owner ? owner->owner : 0;
 }
 
 uint32_t

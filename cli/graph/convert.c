@@ -93,7 +93,7 @@ read_all(const struct cli *cli, struct numbered dumps[2], struct graph_moment *m
         struct numbered *now = &dumps[i % 2];
         if (i > 1) free_numbered(now);
         *now = (struct numbered){0};
-        status = cli_graph_load(cli, cli->operands[i], &now->graph);
+        status = cli_graph_load(cli, cli->operands[i], &now->graph, 0);
         if (status == CLI_DONE) status = number(cli, now, i > 0 ? &dumps[(i - 1) % 2] : NULL);
         if (status == CLI_DONE) moments[i] = moment_of(now);
     }

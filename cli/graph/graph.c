@@ -56,10 +56,10 @@ find_trees(struct cli_graph *graph, int trees)
     return room;
 }
 
-static int
-load(const struct cli *cli, const char *path, struct cli_graph *graph, int trees)
+int
+cli_graph_load(const struct cli *cli, const char *path, struct cli_graph *graph, int wanted)
 {
-    unsigned wanted = (trees & CLI_GRAPH_LENGTHS ? GRAPH_LENGTHS : 0) | (trees & CLI_GRAPH_HASHES ? GRAPH_HASHES : 0);
+    unsigned read = (wanted & CLI_GRAPH_LENGTHS ? GRAPH_LENGTHS : 0) | (wanted & CLI_GRAPH_HASHES ? GRAPH_HASHES : 0);
     struct cli_input input;
     size_t limit_bytes;
     bool loaded;
@@ -68,16 +68,10 @@ load(const struct cli *cli, const char *path, struct cli_graph *graph, int trees
     graph->graph.space.file = -1;
     if (!cli_graph_limit(cli, &limit_bytes)) return CLI_USAGE;
     if (!cli_open(cli, &input, path)) return CLI_WRONG;
-    loaded = graph_load_wanted(&graph->graph, wanted, cli_more, &input, limit_bytes, graph->incomplete);
+    loaded = graph_load_wanted(&graph->graph, read, cli_more, &input, limit_bytes, graph->incomplete);
     cli_close(&input);
-    if (loaded && (trees & CLI_GRAPH_KEYS)) graph_name_keys(&graph->graph);
+    if (loaded && (wanted & CLI_GRAPH_KEYS)) graph_name_keys(&graph->graph);
     return loaded ? CLI_DONE : cli_unreadable(cli, &input, graph->incomplete);
-}
-
-int
-cli_graph_load(const struct cli *cli, const char *path, struct cli_graph *graph)
-{
-    return load(cli, path, graph, 0);
 }
 
 int
@@ -89,7 +83,7 @@ cli_graph_find(const struct cli *cli, const char *path, struct cli_graph *graph,
 int
 cli_graph_read(const struct cli *cli, const char *path, struct cli_graph *graph, int trees)
 {
-    int status = load(cli, path, graph, trees);
+    int status = cli_graph_load(cli, path, graph, trees);
 
     return status == CLI_DONE ? cli_graph_find(cli, path, graph, trees) : status;
 }

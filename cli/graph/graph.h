@@ -4,6 +4,7 @@
  * terminal. */
 #include "cli/cli.h"
 #include "graph/groups.h"
+#include "graph/stuck.h"
 #include "graph/suspects.h"
 #include "graph/words.h"
 #include "report/json.h"
@@ -59,8 +60,9 @@ cli_graph_exactly(const struct cli *cli)
 int cli_graph_read(const struct cli *cli, const char *path, struct cli_graph *graph, int trees);
 void cli_graph_free(struct cli_graph *graph);
 
-/* The two halves of cli_graph_read: loading the graph, and finding dominators and trees. */
-int cli_graph_load(const struct cli *cli, const char *path, struct cli_graph *graph);
+/* The two halves of cli_graph_read: loading the graph with what is wanted (LENGTHS, HASHES, KEYS), and
+ * finding dominators and trees. */
+int cli_graph_load(const struct cli *cli, const char *path, struct cli_graph *graph, int wanted);
 int cli_graph_find(const struct cli *cli, const char *path, struct cli_graph *graph, int trees);
 
 /* Sets bytes from --memory; without the option there is no limit. Returns false after printing
@@ -133,6 +135,11 @@ bool cli_graph_put_suspect(FILE *out, const struct cli_graph *graph, const struc
                            size_t number);
 bool cli_graph_json_suspect(struct report_json *json, const struct cli_graph *graph,
                             const struct cli_graph_suspects *suspects, size_t number);
+
+/* "3 threads and 1 fiber are stuck: nobody can wake them. They keep 33.9 MB"; the same as members of a
+ * JSON object. */
+void cli_graph_put_stuck(FILE *out, const struct graph_stuck *stuck);
+void cli_graph_json_stuck(struct report_json *json, const struct graph_stuck *stuck);
 
 /* Writes a table of groups: the head, and a row with bytes, retained and their shares of whole,
  * and objects. */

@@ -12,6 +12,7 @@
 struct page {
     const struct cli_graph *graph;
     struct cli_graph_suspects suspects;
+    struct graph_stuck stuck;
     struct graph_groups classes;
 };
 
@@ -79,6 +80,17 @@ put_suspects(const struct page *page)
 }
 
 static void
+put_stuck(const struct cli *cli, const struct page *page)
+{
+    if (page->stuck.threads + page->stuck.fibers == 0) return;
+    putchar('\n');
+    cli_graph_put_stuck(stdout, &page->stuck);
+    fputs(": heapprof graph stuck ", stdout);
+    report_put(stdout, cli_name(cli->operands[0]), 0, false);
+    putchar('\n');
+}
+
+static void
 put_classes(const struct page *page)
 {
     const struct cli_graph *graph = page->graph;
@@ -108,6 +120,9 @@ put_json(const struct page *page)
         if (!cli_graph_json_suspect(&json, page->graph, &page->suspects, i)) return false;
     }
     report_json_end(&json, ']');
+    report_json_member_begin(&json, "stuck", '{');
+    cli_graph_json_stuck(&json, &page->stuck);
+    report_json_end(&json, '}');
     report_json_end(&json, '}');
     putchar('\n');
     return true;
@@ -125,6 +140,7 @@ show_text(const struct cli *cli, struct cli_graph *graph, struct page *page)
         graph_groups_sort(&page->classes, false);
         put_head(cli, graph);
         room = put_suspects(page);
+        put_stuck(cli, page);
         put_classes(page);
     }
     graph_groups_free(&page->classes);
@@ -138,11 +154,13 @@ show(const struct cli *cli, struct cli_graph *graph, long least, long most)
     bool room;
 
     cli_doing("looking for suspects");
-    room = cli_graph_suspects_find(&page.suspects, graph, (size_t)most, least);
+    room = (!graph->graph.complete || graph_stuck_find(&page.stuck, &graph->graph)) &&
+           cli_graph_suspects_find(&page.suspects, graph, (size_t)most, least);
     cli_doing(NULL);
     if (room && cli->values[CLI_JSON]) room = put_json(&page);
     else if (room) room = show_text(cli, graph, &page);
     cli_graph_suspects_free(&page.suspects);
+    if (page.stuck.waiters.space) graph_stuck_free(&page.stuck);
     return room;
 }
 
@@ -157,8 +175,8 @@ run(struct cli *cli)
         !cli_number(cli, CLI_COUNT, 1, CLI_GRAPH_SUSPECTS_MOST, &most)) return CLI_USAGE;
     if (most > SUSPECTS_MOST) return cli_usage(cli, "--count=%s: give at most %d", cli->values[CLI_COUNT], SUSPECTS_MOST);
     status = cli_graph_read(cli, cli->operands[0], &graph,
-                            CLI_GRAPH_SHORTEST | CLI_GRAPH_DOMINATOR_TREE | cli_graph_exactly(cli) |
-                                cli_graph_keys(cli));
+                            CLI_GRAPH_SHORTEST | CLI_GRAPH_DOMINATOR_TREE | CLI_GRAPH_LENGTHS |
+                                cli_graph_exactly(cli) | cli_graph_keys(cli));
     if (status == CLI_DONE) {
         cli_graph_warn(cli, cli->operands[0], &graph);
         status = show(cli, &graph, least, most) ? cli_finish(cli) : cli_wrong(cli, "no memory");
@@ -191,6 +209,9 @@ const struct cli_command cli_graph_report_command = {
         "\n"
         "Classes, threads and code keep much by their nature; what they refer to is named\n"
         "instead. They are suspects if they have become many: threads that were started at\n"
-        "one place, methods or constants with names that a program made. The VM is never one.",
+        "one place, methods or constants with names that a program made. The VM is never one.\n"
+        "\n"
+        "If threads or fibers wait for what nobody can give them any more, a line says how many,\n"
+        "and what they keep; heapprof graph stuck tells more.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };

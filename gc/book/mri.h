@@ -18,6 +18,12 @@ struct mri_weak_map {
     st_table *table;
 };
 
+/* thread_sync.c: struct rb_mutex_struct. The fiber that has locked it, which may be dead; NULL if
+ * it is not locked. */
+struct mri_mutex {
+    const void *fiber;
+};
+
 /* variable.c: a class's name, and whether it will stay; makes no object. */
 VALUE rb_mod_name0(VALUE klass, bool *permanent);
 

@@ -259,7 +259,9 @@ graph_fiber(struct heapprof_graph *graph, struct rb_fiber_struct *fiber)
 {
     graph_field(graph, "block", rb_heapprof_fiber_block(fiber));
     graph_field(graph, "resumed by", rb_heapprof_fiber_resumer(fiber));
-    graph_context(graph, rb_fiberptr_get_ec(fiber));
+    const rb_execution_context_t *ec = rb_fiberptr_get_ec(fiber);
+    if (ec->thread_ptr) graph_field(graph, "thread", ec->thread_ptr->self);
+    graph_context(graph, ec);
 }
 
 /* How many bytes of a thread's VM stack memsize_of counts, but nobody has touched. The pages where

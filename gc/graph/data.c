@@ -187,6 +187,7 @@ graph_data(struct heapprof_graph *graph, struct graph_object *o)
     }
     if (!graph_call(graph, o->object, graph_ask_marking)) return;
     graph_weak_references(graph, o->object);
+    graph_mutex_owner(graph, o->object);
     graph_name_data(graph, o->object);
     graph_name_marked(graph);
     if (graph_has_stack_p(o->object)) graph_name_rest(graph, HEAPPROF_DUMP_STACK, graph_text_of(graph, "stack"));

@@ -126,13 +126,17 @@ graph_binding_text(const rb_binding_t *binding, char text[HEAPPROF_NAME_BYTES])
 
 /* ---- threads and fibers ---- */
 
+/* A thread that shares its native thread with others is STOPPED_FOREVER also while it waits for IO
+ * or with a timeout. One that has been woken may be so until it runs. */
 static const char *
 graph_thread_state(const rb_thread_t *thread)
 {
     switch (thread->status) {
       case THREAD_RUNNABLE: return "runs";
       case THREAD_STOPPED: return "sleeps";
-      case THREAD_STOPPED_FOREVER: return "sleeps for ever";
+      case THREAD_STOPPED_FOREVER:
+        if (thread->ec && RUBY_VM_INTERRUPTED(thread->ec)) return "runs";
+        return thread->sched.waiting_reason.flags ? "sleeps" : "sleeps for ever";
       case THREAD_KILLED: break;
     }
     return "has ended";

@@ -461,7 +461,7 @@ class TestHeapprofGraph < Test::Unit::TestCase
     in_directory do
       write("empty", "")
       write("text", "banana\n" * 100)
-      %w[info report top tree dups pages].each do |command|
+      %w[info report top tree dups pages stuck].each do |command|
         assert_refused 1, /\Aheapprof graph #{command}: empty: is empty$/, "graph", command, "empty"
         assert_refused 1, /: text: is not an object graph$/, "graph", command, "text"
         assert_refused 1, /: none: No such file or directory$/, "graph", command, "none"

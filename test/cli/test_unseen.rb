@@ -104,6 +104,21 @@ class TestHeapprofUnseen < Test::Unit::TestCase
     end
   end
 
+  # A thread that waits in code of that name, for an object of a class of that name.
+  def test_stuck_threads
+    in_directory do
+      graph = GraphBytes.new
+      queue, code = graph.object(NAME, 80, type: "T_DATA(queue)"), graph.object(NAME, 80, type: "T_IMEMO(iseq)")
+      thread = graph.object(NAME, 400, type: "T_DATA(VM/thread)", text: "/srv/#{PATH}.rb:1 (#{NAME}), sleeps for ever",
+                                       labels: { [:FIELD, "waits for"] => queue, [:FIELD, "code in #{PATH}#x at /srv/#{PATH}.rb:1"] => code })
+      graph.root(:ROOT, "ractor", graph.object("Ractor", 80, type: "T_DATA(ractor)", labels: { [:FIELD, "thread"] => thread }))
+      graph.fact("skipped", NAME, :footer)
+      File.binwrite("0.graph", graph.bytes)
+      assert_match(/\A1 thread is stuck/, assert_all_seen("graph", "stuck", "0.graph", status: 0).out)
+      assert_equal 1, assert_all_seen("graph", "stuck", "0.graph", "--json", status: 0).json["threads"]
+    end
+  end
+
   COMMANDS = `#{PROGRAM} help`.scan(/^  (\S+(?: \S+)?)  +/).flatten.freeze
 
   # What is wrong with a name is said with the name.

@@ -1,5 +1,5 @@
 // graph_fuzz.cc - any blocks as a graph, with its dominators: what a number leads to is there, dominators are a tree, the
-// largest objects have their referrers, each allocation stack is a way in a tree, and patterns add up to all that is reached; two
+// largest objects have their referrers, what is stuck is in one row, each allocation stack is a way in a tree, and patterns add up to all that is reached; two
 // such graphs as dumps of one process, whose rows add up to the growth; and what is read in one pass without it.
 
 #include <string>
@@ -14,6 +14,7 @@ extern "C" {
 #include "graph/keys.h"
 #include "graph/largest.h"
 #include "graph/pages.h"
+#include "graph/stuck.h"
 #include "graph/suspects.h"
 #include "graph/traces.h"
 #include "graph/words.h"
@@ -136,6 +137,28 @@ CheckSuspects(graph *graph, graph_patterns *patterns, uint64_t reached)
     }
 }
 
+// Each waiter is in one row at most, and rows keep no more than there is.
+void
+CheckStuck(graph *graph)
+{
+    graph_stuck stuck;
+
+    if (graph_stuck_find(&stuck, graph)) {
+        uint64_t bytes = 0;
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < stuck.row_count; i++) {
+            const graph_stuck_row &row = stuck.rows[i];
+            REQUIRE(row.example.object > 0 && row.example.object <= graph->count && row.example.stack <= graph->count);
+            REQUIRE(row.example.awaited <= graph->count && row.example.where < graph->names.string_count);
+            bytes += row.held ? 0 : row.bytes;
+            count += row.count;
+        }
+        REQUIRE(bytes <= stuck.bytes && stuck.bytes <= graph->bytes);
+        REQUIRE(count == stuck.threads + stuck.fibers + stuck.held_threads + stuck.held_fibers && count <= stuck.waiters.count);
+    }
+    graph_stuck_free(&stuck);
+}
+
 // A graph with its trees.
 struct Made {
     LoadedGraph loaded;
@@ -161,6 +184,7 @@ struct Made {
         graph_dominators exact;
 
         CheckTree(*graph, dominators);
+        CheckStuck(graph);
         CheckLargest(graph, dominators);
         CheckTraces(graph, dominators);
         CheckOrder(*graph, tree, dominators.reached);

@@ -488,6 +488,96 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     RUBY
   end
 
+  # Also if it is around the wait, as Timeout.timeout has it.
+  def test_a_fiber_with_a_timeout_of_its_scheduler_waits_for_nobody
+    in_graph_child(<<~'RUBY')
+      require "timeout"
+      class Scheduler
+        def block(blocker, timeout = nil) = Fiber.yield
+        def unblock(blocker, fiber) = nil
+        def kernel_sleep(duration = nil) = Fiber.yield
+        def io_wait(io, events, timeout) = Fiber.yield
+        def timeout_after(duration, error, message, &block) = block.call(duration)
+        def fiber(&block) = Fiber.new(blocking: false, &block).tap(&:resume)
+        def close = nil
+      end
+      queue, lock, free = Queue.new, Mutex.new, Mutex.new
+      lock.lock
+      free.lock
+      fibers = nil
+      thread = Thread.new do
+        Fiber.set_scheduler(Scheduler.new)
+        fibers = [Fiber.schedule { Timeout.timeout(1000) { queue.pop } }, Fiber.schedule { lock.synchronize { } }, Fiber.schedule { free.synchronize { } }]
+        Thread.stop
+      end
+      Thread.pass until fibers && thread.stop?
+      free.unlock
+      graph = dump
+      written = fibers.map { |fiber| graph.objects.fetch(address(fiber)) }
+      assert_equal [nil, address(lock), nil], written.map { |fiber| fiber.named("waits for") }
+      assert_equal [address(thread)] * 3, written.map { |fiber| fiber.named("thread") }
+      lock.unlock
+    RUBY
+  end
+
+  # They share a native thread: MRI does not tell one from the other by the state.
+  def test_threads_of_ractors_say_what_they_do
+    in_graph_child(<<~'RUBY')
+      Warning[:experimental] = false
+      line = __LINE__
+      ractors = [
+        Ractor.new { Ractor.receive },
+        Ractor.new { Ractor.yield 1 },
+        Ractor.new { sleep 1000 },
+        Ractor.new { IO.pipe.first.read },
+        Ractor.new { Queue.new.pop(timeout: 1000) },
+      ]
+      for_ever = [2, 3]
+      begin
+        graph = dump
+        threads = (2..6).to_h { |at| [at, graph.objects.each_value.find { |object| object.text&.start_with?("#{__FILE__}:#{line + at},") && object.type.end_with?("thread)") }] }
+      end while threads.each_value.any? { |thread| thread.text.end_with?(", runs") }
+      assert_equal (2..6).map { |at| for_ever.include?(at) ? "sleeps for ever" : "sleeps" }, threads.map { |_, thread| thread.text[/\A.*, (.*)/, 1] }
+      assert_equal ractors.first(2).map { |ractor| address(ractor) } + [nil, nil], threads.values.first(4).map { |thread| thread.named("waits for") }
+    RUBY
+  end
+
+  # They have been woken, and wait for the GVL.
+  def test_threads_that_have_been_woken_run
+    in_graph_child(<<~'RUBY')
+      queue, lock, condition, other = Queue.new, Mutex.new, ConditionVariable.new, Mutex.new
+      lock.lock
+      threads = [Thread.new { queue.pop }, Thread.new { lock.synchronize { } }, Thread.new { other.synchronize { condition.wait(other) } },
+                 Thread.new { Thread.stop }, Thread.new { Queue.new.pop }]
+      Thread.pass until threads.all?(&:stop?)
+      states = -> { dump.then { |graph| threads.map { |thread| graph.objects.fetch(address(thread)).text[/\A.*, (.*)/, 1] } } }
+      assert_equal ["sleeps for ever"] * 5, states.call
+      queue << 1
+      lock.unlock
+      condition.signal
+      threads[3].wakeup
+      threads[4].kill
+      assert_empty states.call - ["runs", "has ended"]
+    RUBY
+  end
+
+  def test_a_mutex_says_who_has_locked_it
+    in_graph_child(<<~'RUBY')
+      require "monitor"
+      lock, monitor, free, of_fiber = Mutex.new, Monitor.new, Mutex.new, Mutex.new
+      other = Thread.new { lock.synchronize { monitor.synchronize { Thread.stop } } }
+      fiber = Fiber.new { of_fiber.lock; Fiber.yield }
+      fiber.resume
+      Thread.pass until other.stop?
+      own = Mutex.new.lock
+      graph = dump
+      owner = ->(object) { graph.objects.fetch(address(object)).edges.find { |edge| edge.name == "owner" }&.then { |edge| [edge.kind, edge.to] } }
+      assert_equal [[:weak, address(other)], [:weak, address(Thread.current)], nil, nil], [lock, own, free, of_fiber].map(&owner)
+      inside = graph.objects.fetch(address(monitor)).to.find { |at| graph.objects[at].type == "T_DATA(mutex)" }
+      assert_equal address(other), graph.objects[inside].named("owner")
+    RUBY
+  end
+
   # What code refers to has a name, and is an object.
   def test_code_names_what_it_refers_to
     in_graph_child(<<~'RUBY')
