@@ -55,7 +55,7 @@ put_pattern(FILE *out, const struct graph *graph, const struct graph_patterns *p
     if (!put_label(out, graph, patterns, number)) return false;
     report_amount(bytes, (double)retained, "bytes");
     report_amount(objects, (double)pattern->objects, "count");
-    fprintf(out, "\\n%s, %s objects\"];\n", bytes, objects);
+    fprintf(out, "\\n%s, %s object%s\"];\n", bytes, objects, pattern->objects == 1 ? "" : "s");
     if (pattern->parent) fprintf(out, "  n%"PRIu32" -> n%"PRIu32";\n", pattern->parent, number);
     return true;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/largest.h"
+#include "graph/terms.h"
 #include "graph/words.h"
 
 static uint64_t
@@ -23,7 +24,27 @@ hash_pattern(const void *owner, uint32_t number)
     return hash_of(pattern->parent, pattern->label, pattern->class_number);
 }
 
-/* Returns the pattern of the last few above that such a step belongs to; 0 if there is none. */
+/* True if the merged label is that of an element, a key or a value. */
+static bool
+of_collection_p(uint32_t label)
+{
+    switch (graph_label_kind(label)) {
+      case HEAPPROF_DUMP_INDEX: case HEAPPROF_DUMP_KEY: case HEAPPROF_DUMP_VALUE: case GRAPH_VALUE_OF_INTEGER:
+        return true;
+      default:
+        return false;
+    }
+}
+
+static bool
+alike_p(const struct graph_pattern *one, const struct graph_pattern *other)
+{
+    return one->label == other->label && one->class_number == other->class_number;
+}
+
+/* Returns the pattern of the last few above that such a step belongs to; 0 if there is none. An
+ * Array in any Hash is nothing special: a step from a collection, and not right above, repeats
+ * one only if the step before it repeats, too. */
 static uint32_t
 find_period(struct graph_patterns *patterns, uint32_t parent, uint32_t label, uint32_t class_number)
 {
@@ -32,6 +53,8 @@ find_period(struct graph_patterns *patterns, uint32_t parent, uint32_t label, ui
     for (int i = 0; above && i < GRAPH_PERIOD_MOST; i++, above = patterns->all[above].parent) {
         struct graph_pattern *pattern = &patterns->all[above];
         if (pattern->label != label || pattern->class_number != class_number) continue;
+        if (i > 0 && of_collection_p(label) &&
+            !alike_p(&patterns->all[parent], &patterns->all[pattern->parent])) continue;
         if (!pattern->loop) pattern->loop = parent;
         return above;
     }
@@ -142,7 +165,8 @@ graph_put_pattern_class(FILE *out, const struct graph *graph, const struct graph
     const char *place = graph_pattern_place(graph, patterns, pattern);
 
     if (pattern->siblings > 1 || pattern->class_number < graph->names.class_count) {
-        fputs(graph_class_name(graph, pattern->example), out);
+        const char *class_name = graph_class_name(graph, pattern->example), *term = graph_term(class_name);
+        fputs(term ? term : class_name, out);
     }
     else if (place) fputs(place, out);
     else graph_put_object(out, graph, pattern->example);

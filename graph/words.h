@@ -6,7 +6,7 @@
 
 #include "graph/tree.h"
 
-/* "Hash", "class Cart", "T_IMEMO(iseq) Cart#load". */
+/* "Hash", "class Cart", "compiled code: Cart#load". */
 void graph_put_object(FILE *out, const struct graph *graph, uint32_t object);
 
 /* How many characters of the text of a thread or fiber say where it was started: of
@@ -41,7 +41,7 @@ bool graph_put_way(FILE *out, const struct graph *graph, const struct graph_tree
 /* The named class or module at which that path begins; 0 if it begins at a root. */
 uint32_t graph_way_start(const struct graph *graph, const struct graph_tree *tree, uint32_t object);
 
-/* What people would call the beginning of that path: "Cart::CACHE", "$cart", "local log".
+/* What people would call the beginning of that path: "Cart::CACHE", "$cart", "local log", "Thread main".
  * Returns false if there is no memory. */
 bool graph_put_start(FILE *out, const struct graph *graph,
                      const struct graph_tree *tree,

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "graph/keys.h"
+#include "graph/terms.h"
 #include "report/own.h"
 #include "report/text.h"
 
@@ -42,14 +43,14 @@ find_trees(struct cli_graph *graph, int trees)
 {
     bool room;
 
-    cli_doing("finding dominators");
+    cli_doing("finding what keeps what");
     room = graph_dominators_find(&graph->dominators, &graph->graph, trees & CLI_GRAPH_EXACTLY);
     if (room && (trees & CLI_GRAPH_SHORTEST)) {
-        cli_doing("finding the shortest paths");
+        cli_doing("finding the strongest paths");
         room = graph_shortest(&graph->shortest, &graph->graph, NULL);
     }
     if (room && (trees & CLI_GRAPH_DOMINATOR_TREE)) {
-        cli_doing("making the dominator tree");
+        cli_doing("putting in order what keeps what");
         room = graph_dominator_tree(&graph->dominator_tree, &graph->graph, &graph->dominators);
     }
     cli_doing(NULL);
@@ -285,6 +286,31 @@ cli_graph_put_amount(FILE *out, double value, const char *unit)
 
     report_amount(text, value, unit);
     fputs(text, out);
+}
+
+void
+cli_graph_put_objects(FILE *out, uint64_t count)
+{
+    cli_graph_put_amount(out, (double)count, "count");
+    fputs(count == 1 ? " object" : " objects", out);
+}
+
+void
+cli_graph_put_left(uint64_t count)
+{
+    fputs("... and ", stdout);
+    cli_graph_put_amount(stdout, (double)count, "count");
+    puts(" more");
+}
+
+void
+cli_graph_put_class(const char *name, unsigned width)
+{
+    const char *term = graph_term(name);
+    char text[120];
+
+    if (term) snprintf(text, sizeof(text), "%.60s: %s", name, term);
+    report_put(stdout, term ? text : name, width, false);
 }
 
 void

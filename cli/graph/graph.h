@@ -19,7 +19,7 @@
 #define CLI_GRAPH_KEEPER_OPTIONS CLI_GRAPH_OPTIONS, CLI_GRAPH_EXACT_OPTION
 #define CLI_GRAPH_EXACT_OPTION \
     {CLI_EXACT, NULL, \
-     "Let caches and words of a stack keep what they refer to, as in the running process"}
+     "Also count what only caches and words of a stack keep alive, as in the running process"}
 
 /* The contents of a dump, as far as a command needs them. */
 struct cli_graph {
@@ -146,8 +146,16 @@ void cli_graph_json_stuck(struct report_json *json, const struct graph_stuck *st
 void cli_graph_put_head(void);
 void cli_graph_put_group(const struct graph_group *group, double whole);
 
-/* Writes an amount: "123 kB", "3,000". */
+/* Writes an amount: "123 kB", "3,000"; "1 object", "3,000 objects". */
 void cli_graph_put_amount(FILE *out, double value, const char *unit);
+void cli_graph_put_objects(FILE *out, uint64_t count);
+
+/* Writes the last line of a table that leaves rows out: "... and 1,816 more". */
+void cli_graph_put_left(uint64_t count);
+
+/* Writes the name of a class in a table to stdout, in as many columns at most (0: all). A type of
+ * MRI's is followed by what it is: "T_IMEMO(iseq): compiled code". */
+void cli_graph_put_class(const char *name, unsigned width);
 
 /* Write "123 kB", or "1.2%", right aligned, to stdout. */
 void cli_graph_put_bytes(double bytes);

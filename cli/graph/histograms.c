@@ -124,10 +124,10 @@ put_text(const struct class_changes *changes, size_t shown)
         put_amount((double)change->fresh, "count", 11);
         put_amount((double)change->freed, "count", 11);
         fputs("  ", stdout);
-        report_put(stdout, rb_heapprof_strings_get(&changes->strings, changes->order[i], NULL), 0, false);
+        cli_graph_put_class(rb_heapprof_strings_get(&changes->strings, changes->order[i], NULL), 0);
         putchar('\n');
     }
-    if (shown < changes->count) printf("... and %zu more\n", changes->count - shown);
+    if (shown < changes->count) cli_graph_put_left(changes->count - shown);
 }
 
 static void

@@ -42,6 +42,23 @@ struct top_rows {
 };
 
 static bool
+show_name(const struct top_rows *rows, uint32_t key)
+{
+    const struct graph_names *names = &rows->graph->graph.names;
+    unsigned width = cli_width() > 70 ? cli_width() - 58 : 0;
+    struct cli_text text;
+
+    if (rows->by == GRAPH_BY_CLASS) {
+        cli_graph_put_class(graph_string(names, names->classes[key].name), width);
+        return true;
+    }
+    if (!cli_text_begin(&text)) return false;
+    put_name(text.out, &rows->graph->graph, rows->by, key);
+    cli_text_show(&text, width, false);
+    return true;
+}
+
+static bool
 put_text(const struct top_rows *rows)
 {
     double whole = (double)rows->graph->dominators.retained[0];
@@ -49,14 +66,11 @@ put_text(const struct top_rows *rows)
     cli_graph_put_head();
     for (uint32_t i = 0; i < rows->limit; i++) {
         const struct graph_group *group = &rows->groups->all[i];
-        struct cli_text text;
-        if (!cli_text_begin(&text)) return false;
         cli_graph_put_group(group, whole);
-        put_name(text.out, &rows->graph->graph, rows->by, group->key);
-        cli_text_show(&text, cli_width() > 70 ? cli_width() - 58 : 0, false);
+        if (!show_name(rows, group->key)) return false;
         putchar('\n');
     }
-    if (rows->limit < rows->groups->count) printf("... and %"PRIu32" more\n", rows->groups->count - rows->limit);
+    if (rows->limit < rows->groups->count) cli_graph_put_left(rows->groups->count - rows->limit);
     return true;
 }
 

@@ -135,6 +135,50 @@ TEST(Patterns, APeriodIsAsManyAsItHasSteps)
     }
 }
 
+// A Hash with an Array as value, whose elements keep another Hash with an Array as value: no list.
+TEST(Patterns, AnArrayInAHashBelowAnotherOneIsNoList)
+{
+    Drawing drawing(1);
+    uint32_t hash = drawing.Add("T_HASH", "Hash"), array = drawing.Add("T_ARRAY", "Array");
+    drawing.Root(hash, HEAPPROF_DUMP_GLOBAL, "$subscribers");
+    drawing.Refer(hash, array, HEAPPROF_DUMP_VALUE);
+    uint32_t inner = 0;
+    for (int i = 0; i < 10; i++) {
+        uint32_t request = drawing.Add("T_OBJECT", "Request"), env = drawing.Add("T_HASH", "Hash");
+        inner = drawing.Add("T_ARRAY", "Array");
+        drawing.Refer(array, request);
+        drawing.Refer(request, env, HEAPPROF_DUMP_IVAR, "@env");
+        drawing.Refer(env, inner, HEAPPROF_DUMP_VALUE);
+    }
+    Made made(FileOf(drawing));
+    Merged merged(made.graph, &made.dominator_tree);
+
+    CheckSums(made, merged.patterns);
+    EXPECT_EQ(1u, merged.Of(array).objects);
+    EXPECT_EQ(0u, merged.Of(array).loop);
+    EXPECT_EQ(10u, merged.Of(inner).objects);
+}
+
+// Hashes and Arrays in turn, each in the one before.
+TEST(Patterns, CollectionsInEachOtherAreAList)
+{
+    Drawing drawing(1);
+    uint32_t last = drawing.Add("T_HASH", "Hash");
+    drawing.Root(last, HEAPPROF_DUMP_GLOBAL, "$nested");
+    for (int i = 0; i < 50; i++) {
+        uint32_t array = drawing.Add("T_ARRAY", "Array"), hash = drawing.Add("T_HASH", "Hash");
+        drawing.Refer(last, array, HEAPPROF_DUMP_VALUE);
+        drawing.Refer(array, hash);
+        last = hash;
+    }
+    Made made(FileOf(drawing));
+    Merged merged(made.graph, &made.dominator_tree);
+
+    CheckSums(made, merged.patterns);
+    EXPECT_EQ(50u, merged.Of(last).objects);
+    EXPECT_EQ("[]: list of Hash -> Array", Step(made, merged, last));
+}
+
 // 1 an Array, 2 the memory that it shares, from 3 on what is in it.
 Drawing
 Queue(uint32_t elements, bool other_owner)
@@ -208,9 +252,9 @@ TEST(Patterns, EightSmallSiblingsAreOneAndWhatTheyHoldIs)
     EXPECT_EQ(8u, merged.Of(2).objects);
     EXPECT_EQ(8u, merged.Of(3).objects);
     EXPECT_EQ(merged.patterns.of[2], merged.Of(3).parent);
-    EXPECT_EQ("methods show_* (8): T_IMEMO(ment)", Step(made, merged, 2));
-    EXPECT_EQ("method show_8: T_IMEMO(ment)", Step(made, merged, 18));
-    EXPECT_EQ("code: T_IMEMO(iseq)", Step(made, merged, 3));
+    EXPECT_EQ("methods show_* (8): method entry", Step(made, merged, 2));
+    EXPECT_EQ("method show_8: method entry", Step(made, merged, 18));
+    EXPECT_EQ("code: compiled code", Step(made, merged, 3));
 }
 
 TEST(Patterns, SevenAreNotMany)
@@ -220,7 +264,7 @@ TEST(Patterns, SevenAreNotMany)
 
     ASSERT_TRUE(graph_patterns_gather(&merged.patterns, made.graph, 1000));
     EXPECT_EQ(20u, merged.patterns.count);
-    EXPECT_EQ("method show_0: T_IMEMO(ment)", Step(made, merged, 2));
+    EXPECT_EQ("method show_0: method entry", Step(made, merged, 2));
 }
 
 // The VM's own fields are few, and none of them is like another; they may have the class of a method.
@@ -233,8 +277,8 @@ TEST(Patterns, FieldsThatAreNoMethodsHaveNoSiblings)
 
     ASSERT_TRUE(graph_patterns_gather(&merged.patterns, made.graph, 1000));
     CheckSums(made, merged.patterns);
-    EXPECT_EQ("methods show_* (8): T_IMEMO(ment)", Step(made, merged, 2));
-    EXPECT_EQ("a: T_IMEMO(ment)", Step(made, merged, 22));
+    EXPECT_EQ("methods show_* (8): method entry", Step(made, merged, 2));
+    EXPECT_EQ("a: method entry", Step(made, merged, 22));
 }
 
 // A list that each of them begins keeps its loop.
@@ -311,13 +355,58 @@ TEST(Words, SiblingsHaveWhatIsCommonInTheirNames)
             break;
           case HEAPPROF_DUMP_CONSTANT:
             EXPECT_EQ("650 constants", siblings(label, 0));
-            EXPECT_EQ("650 (several ways) constants", siblings(graph_label(GRAPH_INDIRECT, string), 0));
+            EXPECT_EQ("650 constants (several ways)", siblings(graph_label(GRAPH_INDIRECT, string), 0));
             break;
           default:
             EXPECT_EQ("methods show_* (650)", siblings(label, 12));
             EXPECT_EQ("650 methods", siblings(label, 7));
         }
     }
+}
+
+// What only the VM has named is told as its thread, and what Thread#[] gives as that.
+TEST(Words, AThreadHasLocals)
+{
+    Drawing drawing(1);
+    uint32_t thread = drawing.Add("T_DATA(VM/thread)", "Thread", "worker.rb:12, sleeps for ever");
+    uint32_t log = drawing.Add("T_ARRAY", "Array"), group = drawing.Add("T_HASH", "Hash");
+    drawing.Root(thread, HEAPPROF_DUMP_ROOT, "ractor");
+    drawing.Refer(thread, log, HEAPPROF_DUMP_LOCAL, "log");
+    drawing.Refer(thread, group, HEAPPROF_DUMP_FIELD, "group");
+    Made made(FileOf(drawing));
+    auto start = [&](uint32_t object) {
+        return Written([&](FILE *out) { EXPECT_TRUE(graph_put_start(out, made.graph, &made.shortest, object)); });
+    };
+
+    EXPECT_EQ("Thread.current[:log]", start(log));
+    EXPECT_EQ("ractor -> [:log]", made.Way(log));
+    EXPECT_EQ("Thread worker.rb:12", start(group));
+    EXPECT_EQ("ractor -> group", made.Way(group));
+}
+
+TEST(Words, ALibraryMayHaveNoName)
+{
+    Drawing drawing(1);
+    uint32_t one = drawing.Add("T_ARRAY", "Array"), other = drawing.Add("T_ARRAY", "Array");
+    drawing.Root(one, HEAPPROF_DUMP_C_GLOBAL, "cache in ");
+    drawing.Root(other, HEAPPROF_DUMP_C_GLOBAL, "cache in shop.so");
+    Made made(FileOf(drawing));
+
+    EXPECT_EQ("C global cache", made.Way(one));
+    EXPECT_EQ("C global cache in shop.so", made.Way(other));
+}
+
+TEST(Words, ObjectsOfTheVmAreToldInRubysTerms)
+{
+    Drawing drawing(1);
+    uint32_t code = drawing.Add("T_IMEMO(iseq)", "", "Cart#load cart.rb:12"), array = drawing.Add("T_ARRAY", "");
+    drawing.Root(code, HEAPPROF_DUMP_ROOT, "main");
+    drawing.Root(array, HEAPPROF_DUMP_ROOT, "main");
+    Made made(FileOf(drawing));
+    auto object = [&](uint32_t number) { return Written([&](FILE *out) { graph_put_object(out, made.graph, number); }); };
+
+    EXPECT_EQ("compiled code: Cart#load cart.rb:12", object(code));
+    EXPECT_EQ("internal Array", object(array));
 }
 
 TEST(Words, APlaceIsWhatIsBeforeNameAndState)
