@@ -189,9 +189,13 @@ add_survivor(const struct dump_comparison *comparison, struct graph_growth *row,
 {
     const struct graph *last = comparison->dumps[comparison->count - 1].graph;
     uint32_t now = comparison->last[0][object];
+    int64_t grown = (int64_t)(last->sizes[now] - bytes);
 
-    row->grown += (int64_t)(last->sizes[now] - bytes);
-    if (!row->survivor || last->sizes[now] > last->sizes[row->survivor]) row->survivor = now;
+    row->grown += grown;
+    row->grown_survivors += grown > 0;
+    if (row->survivor && row->survivor_grown >= grown) return;
+    row->survivor = now;
+    row->survivor_grown = grown;
 }
 
 /* If a survivor or a root holds a new object directly, the row shows it. */
@@ -205,7 +209,9 @@ add_new(const struct dump_comparison *comparison, struct graph_growth *row, uint
 
     row->new_objects++;
     row->new_bytes += last->graph->sizes[object];
-    if ((dominator && !comparison->last[end][dominator]) || retained <= row->fresh_retained) return;
+    if (dominator && !comparison->last[end][dominator]) return;
+    row->fresh_count++;
+    if (retained <= row->fresh_retained) return;
     row->fresh = object;
     row->fresh_retained = retained;
 }

@@ -38,8 +38,11 @@ struct graph_growth {
     bool     structure;
     uint32_t survivor;           /* a holder in the last dump, the one that grew most; 0 if no object of the row is a
                                     survivor */
+    int64_t  survivor_grown;     /* bytes that it became larger */
+    uint32_t grown_survivors;    /* how many holders became larger */
     uint32_t fresh;              /* the new object directly below a holder that retains most; 0 if there is none */
     uint64_t fresh_retained;
+    uint32_t fresh_count;        /* new objects directly below a holder */
 };
 
 struct graph_difference {

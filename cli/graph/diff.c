@@ -54,82 +54,24 @@ find_rows(struct cli_graph_diff *diff)
     return true;
 }
 
-/* ---- what a row says ---- */
-
-static const struct cli_graph *
-last_of(const struct cli_graph_diff *diff)
-{
-    return &diff->graphs[diff->count - 1];
-}
-
-/* An object of the last dump that stands for the row; 0 if nothing of it is left. */
-static uint32_t
-example_of(const struct cli_graph_diff *diff, const struct graph_growth *row)
-{
-    if (row->survivor || row->fresh) return row->survivor ? row->survivor : row->fresh;
-    return row->holder ? diff->difference.patterns.all[row->holder].example : 0;
-}
-
-/* "200,000 new Leak" */
-static void
-put_new(FILE *out, const struct cli_graph_diff *diff, const struct graph_growth *row)
-{
-    const struct graph *graph = &last_of(diff)->graph;
-
-    cli_graph_put_amount(out, (double)row->new_objects, "count");
-    fputs(row->new_objects == 1 ? " new object" : " new objects", out);
-    if (!row->fresh) return;
-    fputs(row->new_objects == 1 ? ", " : ", such as ", out);
-    graph_put_object(out, graph, row->fresh);
-}
-
+/* A sample of what the holder refers to comes before one of what belongs to that. */
 static bool
-put_holder(FILE *out, const struct cli_graph_diff *diff, const struct graph_growth *row)
+find_stacks(struct cli_graph_diff *diff)
 {
-    const struct cli_graph *last = last_of(diff);
     const struct graph_difference *difference = &diff->difference;
-    uint32_t holder = row->holder ? difference->patterns.all[row->holder].example : 0;
-    const char *class_name;
-    size_t length;
+    const struct graph *last = &diff->graphs[diff->count - 1].graph;
 
-    if (!row->structure) {
-        uint32_t example = example_of(diff, row);
-        graph_put_pattern(out, &last->graph, &difference->patterns, row->holder);
-        fputs("  ", out);
-        return graph_put_way(out, &last->graph, &last->shortest, example,
-                             difference->patterns.all[row->holder].objects > 1);
+    diff->stacks = calloc((size_t)difference->count + 1, sizeof(*diff->stacks));
+    for (int held = 1; diff->stacks && held >= 0; held--) {
+        for (uint32_t i = 0; i < last->sample_count; i++) {
+            uint32_t object = last->samples[i].object, row = difference->rows[object], fresh;
+            if (!row || difference->survived[object] || diff->stacks[row - 1]) continue;
+            fresh = difference->all[row - 1].fresh;
+            if (held && (!fresh || graph_class_number(last, fresh) != graph_class_number(last, object))) continue;
+            diff->stacks[row - 1] = last->samples[i].stack;
+        }
     }
-    class_name = rb_heapprof_strings_get(&difference->strings, row->class_name - 1, &length);
-    fprintf(out, "%.*s  ", (int)length, class_name);
-    if (row->fresh) {
-        return graph_put_way(out, &last->graph, &last->shortest, row->fresh, row->new_objects > 1);
-    }
-    if (!holder) fputs("(roots)", out);
-    else graph_put_object(out, &last->graph, holder);
-    return true;
-}
-
-bool
-cli_graph_diff_put(FILE *out, const struct cli_graph_diff *diff, uint32_t number)
-{
-    const struct graph_growth *row = &diff->difference.all[number];
-    const struct graph *graph = &last_of(diff)->graph;
-    const struct graph_sample *sample = row->fresh ? graph_sample(graph, row->fresh) : NULL;
-    uint32_t change = row->fresh ? row->fresh : row->survivor;
-
-    if (!put_holder(out, diff, row)) return false;
-    if (row->new_objects) {
-        fputs(": ", out);
-        put_new(out, diff, row);
-    }
-    else if (row->grown > 0 && change) {
-        fputs(": grew in place, to ", out);
-        cli_graph_put_amount(out, (double)graph->sizes[change], "bytes");
-    }
-    if (!sample) return true;
-    fputs("; allocated at ", out);
-    cli_graph_put_site(out, &graph->names, sample->stack);
-    return true;
+    return diff->stacks;
 }
 
 /* ---- as text ---- */
@@ -157,7 +99,9 @@ put_row(const struct cli_graph_diff *diff, uint32_t number)
     report_amount(amount, (double)row->new_bytes, "bytes");
     printf("%11s", amount);
     report_amount(amount, (double)row->freed_bytes, "bytes");
-    printf("%11s  ", amount);
+    printf("%11s", amount);
+    put_signed(row->grown);
+    fputs("  ", stdout);
     cli_text_show(&text, 0, false);
     putchar('\n');
     return true;
@@ -174,7 +118,7 @@ put_alive(const struct cli_graph_diff *diff)
         printf("%s%s", i ? " -> " : "", amount);
     }
     report_amount(amount, (double)(diff->growth < 0 ? -diff->growth : diff->growth), "bytes");
-    printf(": %s %s\n", diff->growth < 0 ? "less by" : "growth", amount);
+    printf(diff->growth < 0 ? ": %s less\n" : ": growth %s\n", amount);
     if (!diff->difference.inexact) return;
     printf("Objects are paired by their places, not by identity: %s.\n", diff->difference.inexact);
 }
@@ -183,8 +127,8 @@ static void
 put_head(const struct cli_graph_diff *diff)
 {
     printf("\n%11s", "growth");
-    for (size_t i = 1; diff->count > 2 && i < diff->count; i++) printf("%9zu-%zu", i, i + 1);
-    printf("%11s%11s  what holds it, and what is new\n", "new", "freed");
+    for (size_t i = 1; diff->count > 2 && i < diff->count; i++) printf("%6zu to %zu", i, i + 1);
+    printf("%11s%11s%11s  what holds it, and what is new\n", "new", "freed", "in place");
 }
 
 bool
@@ -201,8 +145,11 @@ cli_graph_diff_text(const struct cli_graph_diff *diff, long limit)
     }
     if (!shown) puts("Nothing grew or shrank by more than a thousandth.");
     put_signed(rest);
-    printf("%*s  the rest", diff->count > 2 ? (int)(11 * (diff->count + 1)) : 22, "");
-    if (shown < diff->row_count) printf(": %zu more rows, and smaller changes", diff->row_count - shown);
+    printf("%*s  the rest", diff->count > 2 ? (int)(11 * (diff->count + 2)) : 33, "");
+    if (shown < diff->row_count) {
+        size_t more = diff->row_count - shown;
+        printf(": %zu more row%s, and smaller changes", more, more == 1 ? "" : "s");
+    }
     putchar('\n');
     return true;
 }
@@ -216,19 +163,6 @@ put_flow(struct report_json *json, const char *key, uint64_t objects, uint64_t b
     report_json_member_unsigned(json, "objects", objects);
     report_json_member_unsigned(json, "bytes", bytes);
     report_json_end(json, '}');
-}
-
-struct cli_graph_diff_shown
-cli_graph_diff_shown(const struct cli_graph_diff *diff, uint32_t number)
-{
-    const struct graph_growth *row = &diff->difference.all[number];
-    uint32_t holder = row->holder ? diff->difference.patterns.all[row->holder].example : 0;
-    struct cli_graph_diff_shown shown = {.holder = example_of(diff, row)};
-
-    shown.example = row->fresh ? row->fresh : shown.holder;
-    shown.way = row->structure ? shown.example : shown.holder;
-    if (row->structure) shown.holder = holder;
-    return shown;
 }
 
 static bool
@@ -245,16 +179,15 @@ json_object(struct report_json *json, const char *key, const struct cli_graph *g
 static bool
 json_objects(struct report_json *json, const struct cli_graph_diff *diff, uint32_t number)
 {
-    const struct cli_graph *last = last_of(diff);
+    const struct cli_graph *last = &diff->graphs[diff->count - 1];
     struct cli_graph_diff_shown shown = cli_graph_diff_shown(diff, number);
     bool many = diff->difference.all[number].new_objects > 1;
-    const struct graph_sample *sample = shown.example ? graph_sample(&last->graph, shown.example) : NULL;
 
     if (shown.way && !cli_graph_json_way(json, "way", &last->graph, &last->shortest, shown.way, many)) return false;
     if (shown.holder && !json_object(json, "holder", last, shown.holder)) return false;
     if (shown.example && !json_object(json, "example", last, shown.example)) return false;
     report_json_key(json, "stack");
-    cli_graph_json_stack(json, &last->graph, sample ? sample->stack : 0);
+    cli_graph_json_stack(json, &last->graph, diff->stacks[number]);
     return true;
 }
 
@@ -325,10 +258,12 @@ cli_graph_diff_read(struct cli_graph_diff *diff, const struct cli *cli, int want
     if (status != CLI_DONE) return status;
     cli_doing("comparing");
     diff->compared = true;
+    rb_heapprof_mem_init(&diff->arrivals.mem, SIZE_MAX);
     room = graph_difference_make(&diff->difference, diff->dumps, diff->count);
     diff->least = (int64_t)(diff->difference.alive[diff->count - 1] / LEAST_SHARE);
     if (diff->least < LEAST_BYTES) diff->least = LEAST_BYTES;
-    room = room && find_rows(diff);
+    room = room && find_rows(diff) && find_stacks(diff) &&
+           graph_arrivals_make(&diff->arrivals, &diff->difference, &diff->graphs[diff->count - 1].graph);
     cli_doing(NULL);
     return room ? CLI_DONE : cli_wrong(cli, "no memory");
 }
@@ -337,7 +272,11 @@ void
 cli_graph_diff_free(struct cli_graph_diff *diff)
 {
     free(diff->rows);
-    if (diff->compared) graph_difference_free(&diff->difference);
+    free(diff->stacks);
+    if (diff->compared) {
+        graph_arrivals_free(&diff->arrivals);
+        graph_difference_free(&diff->difference);
+    }
     while (diff->count-- > 0) cli_graph_free(&diff->graphs[diff->count]);
 }
 
@@ -391,11 +330,15 @@ const struct cli_command cli_graph_diff_command = {
     .summary = "What has grown from dump to dump, and what holds it",
     .description =
         "Compares the live objects of up to eight dumps of one process, the oldest first.\n"
-        "Each row has a holder: an object that lived through all dumps. growth is how many\n"
-        "bytes it holds more than before: new is what came, freed is what went, and the\n"
-        "rest is what became larger or smaller in place, such as a String that is appended\n"
-        "to. The rows add up to the growth of the whole heap; the last line has the rest of\n"
-        "them. With three or more dumps, what grew each time comes first.\n"
+        "Each row has a holder: an object that lived through all dumps, a thread, or a part\n"
+        "of the program, such as the methods of a class. growth is how many bytes it holds\n"
+        "more than before: new is what came, freed is what went, and in place is what became\n"
+        "larger, such as a String that is appended to (negative: smaller). The rows add up to\n"
+        "the growth of the whole heap; the last line has the rest of them. With three or more\n"
+        "dumps, what grew each time comes first.\n"
+        "\n"
+        "Several holders means that no one of them alone keeps it alive. Behind the colon is\n"
+        "what is new, by class: first what the holder refers to, then what belongs to that.\n"
         "\n"
         "The dumps say which object is which, also if it has moved or if its address was\n"
         "used again. Objects of dumps that do not follow one another, or of two processes,\n"

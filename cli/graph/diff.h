@@ -2,7 +2,7 @@
 #define HEAPPROF_CLI_GRAPH_DIFF_H
 /* The difference of dumps, for the commands `graph diff` and `graph view OLD NEW`. */
 #include "cli/graph/graph.h"
-#include "graph/difference.h"
+#include "graph/arrivals.h"
 
 struct cli_graph_diff {
     const struct cli *cli;
@@ -11,8 +11,11 @@ struct cli_graph_diff {
     struct graph_dump dumps[GRAPH_DUMPS_MOST];
     size_t count;                /* of dumps */
     struct graph_difference difference;
+    struct graph_arrivals arrivals; /* what is new in each row */
     bool   compared;
     int64_t least;               /* bytes; a row that grew or shrank less is left out */
+    uint32_t *stacks;            /* by row of the difference: where something new in it was allocated;
+                                    0 if nothing was sampled */
     uint32_t *rows;              /* rows of the difference in the order in which they are shown */
     size_t   row_count;
     int64_t  growth, told;       /* bytes: of the whole heap, and of the rows */

@@ -10,6 +10,7 @@
 #include "test/unit/graph/made.h"
 
 extern "C" {
+#include "graph/arrivals.h"
 #include "graph/difference.h"
 }
 
@@ -466,6 +467,69 @@ TEST(Difference, ABufferGrowsInPlace)
     EXPECT_EQ(33000, compared.Row(buffer).grown);
     EXPECT_EQ(0u, compared.Row(buffer).new_objects);
     EXPECT_EQ(compared.NumberOf(1, buffer), compared.Row(buffer).survivor);
+    EXPECT_EQ(33000, compared.Row(buffer).survivor_grown);
+    EXPECT_EQ(1u, compared.Row(buffer).grown_survivors);
+}
+
+// Not the one that is largest.
+TEST(Difference, TheSurvivorOfARowIsTheOneThatGrewMost)
+{
+    Process process;
+    Compared compared;
+    int list = process.Make("T_ARRAY", "Array"), buffers[3];
+
+    process.Refer(0, list, HEAPPROF_DUMP_GLOBAL, "$buffers");
+    for (int &buffer : buffers) {
+        buffer = process.Make("T_STRING", "String", &buffer == &buffers[0] ? 9000 : 100);
+        process.Refer(list, buffer, HEAPPROF_DUMP_INDEX, "");
+    }
+    compared.Dump(&process);
+    process.Of(buffers[0]).external = 9001;
+    process.Of(buffers[1]).external = 5000;
+    process.Of(buffers[2]).external = 50;
+    compared.Dump(&process);
+    compared.Compare();
+    CheckSums(compared);
+    const graph_growth &row = compared.Row(buffers[0]);
+    EXPECT_EQ(compared.NumberOf(1, buffers[1]), row.survivor);
+    EXPECT_EQ(4900, row.survivor_grown);
+    EXPECT_EQ(2u, row.grown_survivors);
+    EXPECT_EQ(4851, row.grown);
+}
+
+// What the holder refers to is first, then what is most, then what only the VM knows.
+TEST(Difference, NewObjectsAreCountedByClass)
+{
+    Process process;
+    Compared compared;
+    int list = process.Make("T_ARRAY", "Array");
+    auto make = [&](int holder, const char *type, const char *class_name) {
+        int made = process.Make(type, class_name);
+        process.Refer(holder, made, HEAPPROF_DUMP_IVAR, "@it");
+        return made;
+    };
+
+    process.Refer(0, list, HEAPPROF_DUMP_GLOBAL, "$orders");
+    compared.Dump(&process);
+    for (int i = 0; i < 2; i++) {
+        int order = make(list, "T_OBJECT", "Order");
+        for (int k = 0; k < 3; k++) make(order, "T_STRING", "String");
+        for (int k = 0; k < 5; k++) make(order, "T_IMEMO(env)", "");
+        make(order, "T_HASH", "Hash");
+    }
+    compared.Dump(&process);
+    compared.Compare();
+    CheckSums(compared);
+    uint32_t row = 0;
+    while (compared.difference->all[row].new_objects == 0) row++;
+    graph_arrivals arrivals;
+    const graph *last = compared.Last().graph;
+    ASSERT_TRUE(graph_arrivals_make(&arrivals, compared.difference.get(), last));
+    EXPECT_EQ("2 new Orders, 6 Strings, 2 Hashes and 10 others",
+              Written([&](FILE *out) { graph_put_arrivals(out, &arrivals, last, row); }));
+    EXPECT_EQ("", Written([&](FILE *out) { graph_put_arrivals(out, &arrivals, last, row + 1); }));
+    graph_arrivals_free(&arrivals);
+    EXPECT_EQ(2u, compared.difference->all[row].fresh_count);
 }
 
 // At shift the elements' memory becomes an object that is shared; jobs come and go.
