@@ -22,6 +22,7 @@
 struct suspects_search {
     const struct graph *graph;
     const struct graph_patterns *patterns;
+    const uint64_t *retained;    /* by object */
     struct graph_branches branches;
     struct graph_suspect *suspects;
     size_t    count, most;
@@ -147,6 +148,7 @@ add_suspect(struct suspects_search *search, uint32_t pattern)
     }
     search->suspects[at] = (struct graph_suspect){
         .pattern = pattern, .object = it->example, .retained = retained, .gathered = pattern,
+        .gathered_object = it->example,
         .count = it->objects > UINT32_MAX ? UINT32_MAX : (uint32_t)it->objects,
     };
 }
@@ -190,17 +192,32 @@ largest_child(const struct suspects_search *search, uint32_t pattern)
     return any ? branches->children[branches->first[pattern]] : 0;
 }
 
+/* The object of a pattern that keeps so many bytes by itself; 0 if none does. All of one pattern,
+ * unless it is a list, keep nothing of each other. */
+static uint32_t
+find_keeper(const struct suspects_search *search, uint32_t pattern, uint64_t bytes)
+{
+    const struct graph_pattern *it = &search->patterns->all[pattern];
+
+    if (it->objects == 1 || it->loop) return it->objects == 1 ? it->example : 0;
+    for (uint32_t object = it->example; object <= search->graph->count; object++) {
+        if (search->patterns->of[object] == pattern && search->retained[object] >= bytes) return object;
+    }
+    return 0;
+}
+
 /* Goes down to the object where the memory spreads over many. */
 static void
 describe_one(const struct suspects_search *search, struct graph_suspect *suspect)
 {
-    const struct graph_pattern *all = search->patterns->all;
     const uint64_t *retained = search->branches.retained;
-    uint32_t part = largest_child(search, suspect->gathered);
+    uint32_t part, keeper;
 
-    while (part && all[part].objects == 1 && retained[part] >= NEARLY_ALL(retained[suspect->gathered])) {
+    while ((part = largest_child(search, suspect->gathered)) != 0) {
+        uint64_t least = NEARLY_ALL(retained[suspect->gathered]);
+        if (retained[part] < least || !(keeper = find_keeper(search, part, least))) break;
         suspect->gathered = part;
-        part = largest_child(search, part);
+        suspect->gathered_object = keeper;
     }
     suspect->part = part;
 }
@@ -278,10 +295,10 @@ find_stacks(const struct suspects_search *search)
 
 size_t
 graph_suspects(struct graph_suspect *suspects, size_t most, struct graph *graph,
-               const struct graph_patterns *patterns, uint64_t least_bytes)
+               const struct graph_patterns *patterns, const uint64_t *retained, uint64_t least_bytes)
 {
-    struct suspects_search search = {.graph = graph, .patterns = patterns, .suspects = suspects, .most = most,
-                                     .least_bytes = least_bytes};
+    struct suspects_search search = {.graph = graph, .patterns = patterns, .retained = retained,
+                                     .suspects = suspects, .most = most, .least_bytes = least_bytes};
     bool room = graph_branches_make(&search.branches, patterns);
 
     memset(suspects, 0, most * sizeof(*suspects));

@@ -13,6 +13,8 @@ struct graph_suspect {
     uint32_t count;              /* how many keepers side by side; usually 1 */
     uint64_t retained;           /* by all of these together */
     uint32_t gathered;           /* the pattern below it whose memory spreads over many objects */
+    uint32_t gathered_object;    /* the object of that pattern that keeps nearly all of it; of many
+                                    keepers, its first */
     uint32_t part;               /* the pattern that has most of what gathered keeps; 0 if it keeps
                                     nothing */
     uint64_t part_retained;
@@ -21,8 +23,9 @@ struct graph_suspect {
 };
 
 /* Finds up to `most` suspects that retain least_bytes or more each, the largest first. The caller
- * has gathered siblings that retain less. Returns how many, or SIZE_MAX if there is no memory. */
+ * has gathered siblings that retain less, and gives what each object retains. Returns how many, or SIZE_MAX if there is no memory. */
 size_t graph_suspects(struct graph_suspect *suspects, size_t most, struct graph *graph,
-                      const struct graph_patterns *patterns, uint64_t least_bytes);
+                      const struct graph_patterns *patterns, const uint64_t *retained,
+                      uint64_t least_bytes);
 
 #endif

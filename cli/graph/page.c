@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "cli/html.h"
+#include "graph/terms.h"
 
 #define CLASSES_MOST 2000
 #define ROWS_MOST 2000     /* of a difference */
@@ -72,7 +73,7 @@ example_of_suspect(const struct cli_graph_page_writer *writer, const struct grap
         if (graph->samples[i].stack == suspect->stack &&
             (pattern == suspect->part || pattern == suspect->gathered)) return graph->samples[i].object;
     }
-    return patterns->all[suspect->part ? suspect->part : suspect->gathered].example;
+    return suspect->part ? patterns->all[suspect->part].example : suspect->gathered_object;
 }
 
 static bool
@@ -100,10 +101,12 @@ put_class(struct cli_graph_page_writer *writer, const struct graph_group *group)
 {
     const struct graph_names *names = &writer->graph->graph.names;
     struct report_json *json = &writer->json;
+    const char *name = graph_string(names, names->classes[group->key].name);
 
     report_json_line(json);
     report_json_begin(json, '{');
-    report_json_member_text(json, "name", graph_string(names, names->classes[group->key].name));
+    report_json_member_text(json, "name", name);
+    if (graph_term(name)) report_json_member_text(json, "what", graph_term(name));
     report_json_member_number(json, "objects", group->objects);
     report_json_member_number(json, "bytes", group->bytes);
     report_json_member_number(json, "retained", group->retained);
@@ -150,7 +153,7 @@ choose_suspects(struct cli_graph_page_writer *writer)
     for (size_t i = 0; i < writer->suspects.count; i++) {
         const struct graph_suspect *suspect = &writer->suspects.all[i];
         if (!graph_chosen_add(&writer->chosen, suspect->object) ||
-            !graph_chosen_add(&writer->chosen, writer->suspects.patterns.all[suspect->gathered].example) ||
+            !graph_chosen_add(&writer->chosen, suspect->gathered_object) ||
             !graph_chosen_add(&writer->chosen, example_of_suspect(writer, suspect))) return false;
     }
     return true;

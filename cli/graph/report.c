@@ -45,19 +45,20 @@ static void
 put_head(const struct cli *cli, const struct cli_graph *graph)
 {
     const struct graph *it = &graph->graph;
+    uint64_t garbage = it->count - graph->dominators.reached;
 
     report_put(stdout, cli_name(cli->operands[0]), 0, false);
     fputs(": ", stdout);
-    cli_graph_put_amount(stdout, graph->dominators.reached, "count");
-    fputs(" objects alive, ", stdout);
+    cli_graph_put_objects(stdout, graph->dominators.reached);
+    fputs(" alive, ", stdout);
     cli_graph_put_amount(stdout, (double)graph->dominators.retained[0], "bytes");
     put_process(it);
     if (it->bytes == graph->dominators.retained[0]) return;
     fputs("besides ", stdout);
     cli_graph_put_amount(stdout, (double)(it->bytes - graph->dominators.retained[0]), "bytes");
     fputs(" in ", stdout);
-    cli_graph_put_amount(stdout, it->count - graph->dominators.reached, "count");
-    puts(" objects that nothing leads to: the garbage collector will free them");
+    cli_graph_put_objects(stdout, garbage);
+    printf(" that nothing leads to: the garbage collector will free %s\n", garbage == 1 ? "it" : "them");
 }
 
 static bool
@@ -101,8 +102,8 @@ put_classes(const struct page *page)
     for (uint32_t i = 0; i < page->classes.count && i < CLASSES_MOST; i++) {
         const struct graph_group *group = &page->classes.all[i];
         cli_graph_put_group(group, whole);
-        report_put(stdout, graph_string(&graph->graph.names, graph->graph.names.classes[group->key].name),
-                   cli_width() > 70 ? cli_width() - 58 : 0, false);
+        cli_graph_put_class(graph_string(&graph->graph.names, graph->graph.names.classes[group->key].name),
+                            cli_width() > 70 ? cli_width() - 58 : 0);
         putchar('\n');
     }
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/graph/graph.h"
+#include "graph/terms.h"
 #include "report/text.h"
 
 #define PERCENT_LEAST 5          /* of what is alive */
@@ -19,7 +20,8 @@ cli_graph_suspects_find(struct cli_graph_suspects *suspects, struct cli_graph *g
     suspects->all = calloc(most, sizeof(*suspects->all));
     if (!suspects->all || !graph_patterns_make(&suspects->patterns, &graph->graph, &graph->dominator_tree) ||
         !graph_patterns_gather(&suspects->patterns, &graph->graph, suspects->least)) return false;
-    suspects->count = graph_suspects(suspects->all, most, &graph->graph, &suspects->patterns, suspects->least);
+    suspects->count = graph_suspects(suspects->all, most, &graph->graph, &suspects->patterns,
+                                     graph->dominators.retained, suspects->least);
     return suspects->count != SIZE_MAX;
 }
 
@@ -52,30 +54,59 @@ put_kept(const struct telling *telling, const char *verb)
     fprintf(telling->out, " (%s)", share);
 }
 
-/* "200,000 Order", "a list of 4,000 Entry -> Array". The first node of a list of one step is what
- * gathers it. */
+/* " started at worker.rb:12", if the object is a thread or fiber of which the dump says that. */
+static void
+put_place(const struct telling *telling, uint32_t object)
+{
+    const struct graph *graph = &telling->graph->graph;
+    uint32_t text = graph_layout(graph, object)->thread ? graph_text(graph, object) : 0;
+    const char *place = graph_string(&graph->names, text);
+
+    if (!text) return;
+    fputs(" started at ", telling->out);
+    graph_put_place(telling->out, graph, place, graph_place_length(place));
+}
+
+/* True if the objects of the pattern are classes or modules, each with a name of its own. */
+static bool
+named_p(const struct telling *telling, const struct graph_pattern *pattern)
+{
+    const struct graph *graph = &telling->graph->graph;
+
+    return pattern->siblings < 2 && pattern->class_number >= graph->names.class_count &&
+           !graph_layout(graph, pattern->example)->thread;
+}
+
+/* "200,000 Orders", "a list of 4,000 Entry -> Array", "a list of 4,000 Nodes". The first node of a
+ * list of one step is what gathers it. */
 static void
 put_part(const struct telling *telling, uint32_t number)
 {
     const struct graph_pattern *part = &telling->patterns->all[number], *parent = &telling->patterns->all[part->parent];
-    bool list = part->loop && part->objects > 1;
-    bool first = list && part->loop == number && part->parent && parent->class_number == part->class_number;
+    bool list = part->loop && part->objects > 1, one_step = part->loop == number;
+    bool first = list && one_step && part->parent && parent->class_number == part->class_number;
+    uint64_t count = part->objects + (first ? parent->objects : 0);
 
     if (list) fputs("a list of ", telling->out);
-    cli_graph_put_amount(telling->out, (double)(part->objects + (first ? parent->objects : 0)), "count");
+    if (!named_p(telling, part) && (!list || one_step)) {
+        graph_put_counted(telling->out, count, "", graph_class_name(&telling->graph->graph, part->example));
+        if (part->siblings < 2) put_place(telling, part->example);
+        return;
+    }
+    cli_graph_put_amount(telling->out, (double)count, "count");
     fputc(' ', telling->out);
     if (list) graph_put_period(telling->out, &telling->graph->graph, telling->patterns, number);
     else graph_put_pattern_class(telling->out, &telling->graph->graph, telling->patterns, part);
 }
 
-/* "`Cart::CACHE` keeps 187 MB (76%), gathered in one Hash of 200,000 Order" */
+/* "`Cart::CACHE` keeps 187 MB (76%), gathered in one Hash of 200,000 Orders" */
 static bool
 put_one(const struct telling *telling)
 {
     const struct graph_suspect *suspect = telling->suspect;
-    const struct graph_pattern *gathered = &telling->patterns->all[suspect->gathered];
     const struct graph_pattern *part = &telling->patterns->all[suspect->part];
     const struct graph *graph = &telling->graph->graph;
+    const char *class_name;
     bool room;
 
     fputc('`', telling->out);
@@ -86,28 +117,47 @@ put_one(const struct telling *telling)
         put_part(telling, suspect->part);
         return room;
     }
-    fprintf(telling->out, "one %s", graph_class_name(graph, gathered->example));
+    class_name = graph_class_name(graph, suspect->gathered_object);
+    fprintf(telling->out, "one %s", graph_term(class_name) ? graph_term(class_name) : class_name);
     if (!suspect->part) return room;
     fputs(" of ", telling->out);
     put_part(telling, suspect->part);
     return room;
 }
 
-/* "130 Thread started at worker.rb:12"; of one it also says what it does. */
+/* "130 Threads started at worker.rb:12"; of one it also says what it does. */
 static void
 put_threads(const struct telling *telling)
 {
     const struct graph *graph = &telling->graph->graph;
-    uint32_t text = graph_text(graph, telling->suspect->object);
-    const char *place;
+    uint32_t object = telling->suspect->object;
 
-    cli_graph_put_amount(telling->out, telling->suspect->count, "count");
-    fprintf(telling->out, " %s", graph_class_name(graph, telling->suspect->object));
-    if (!text) return;
-    fputs(" started at ", telling->out);
-    place = graph_string(&graph->names, text);
-    graph_put_place(telling->out, graph, place,
-                    telling->suspect->count == 1 ? strlen(place) : graph_place_length(place));
+    uint32_t text = graph_text(graph, object);
+
+    graph_put_counted(telling->out, telling->suspect->count, "", graph_class_name(graph, object));
+    if (telling->suspect->count > 1) put_place(telling, object);
+    else if (text) {
+        const char *place = graph_string(&graph->names, text);
+        fputs(" started at ", telling->out);
+        graph_put_place(telling->out, graph, place, strlen(place));
+    }
+}
+
+/* "3,000 finalizers of Conn", "40 references of the root machine stack" */
+static void
+put_roots(const struct telling *telling)
+{
+    static const char finalizer[] = "finalizer";
+    const struct graph *graph = &telling->graph->graph;
+    const char *name = graph_label_name(graph, telling->pattern->label);
+
+    cli_graph_put_amount(telling->out, (double)telling->pattern->objects, "count");
+    if (!strncmp(name, finalizer, strlen(finalizer))) {
+        fprintf(telling->out, " %ss%s", finalizer, name + strlen(finalizer));
+        return;
+    }
+    fputs(" references of the root ", telling->out);
+    graph_put_label(telling->out, graph, telling->pattern->label, false);
 }
 
 /* The class that includes these modules, if they are all of one class; else 0. */
@@ -151,19 +201,24 @@ put_many(const struct telling *telling)
     }
     else if (thread) put_threads(telling);
     else if (includer(telling)) put_included(telling);
-    else if (graph_label_kind(pattern->label) == HEAPPROF_DUMP_ROOT) {
-        cli_graph_put_amount(telling->out, (double)pattern->objects, "count");
-        fputs(" times ", telling->out);
-        graph_put_label(telling->out, graph, pattern->label, false);
-    }
+    else if (graph_label_kind(pattern->label) == HEAPPROF_DUMP_ROOT) put_roots(telling);
     else {
         put_part(telling, telling->suspect->pattern);
-        fputs(" beside each other", telling->out);
+        fputs(" side by side", telling->out);
     }
     put_kept(telling, " keep ");
     if (!telling->suspect->part) return;
     fputs(", most of it by ", telling->out);
     put_part(telling, telling->suspect->part);
+}
+
+/* True if these are threads, and all that keeps them is that they have not ended. */
+static bool
+running_p(const struct graph *graph, const struct graph_pattern *pattern)
+{
+    return graph_layout(graph, pattern->example)->thread &&
+           graph_label_kind(pattern->label) == HEAPPROF_DUMP_FIELD &&
+           !strcmp(graph_label_name(graph, pattern->label), "thread");
 }
 
 bool
@@ -178,9 +233,11 @@ cli_graph_put_suspect(FILE *out, const struct cli_graph *graph, const struct cli
 
     if (many) put_many(&telling);
     else room = put_one(&telling);
-    fputs("; alive by ", out);
-    room = graph_put_way(out, &graph->graph, &graph->shortest, suspects->patterns.all[suspect->gathered].example,
-                         many) && room;
+    fputs("; kept alive by ", out);
+    room = graph_put_way(out, &graph->graph, &graph->shortest, suspect->gathered_object, many) && room;
+    if (running_p(&graph->graph, telling.pattern)) {
+        fprintf(out, ": %s not ended", suspect->count > 1 ? "they have" : "it has");
+    }
     if (suspect->stack) {
         fputs("; allocated at ", out);
         cli_graph_put_site(out, &graph->graph.names, suspect->stack);
@@ -193,7 +250,7 @@ cli_graph_json_suspect(struct report_json *json, const struct cli_graph *graph,
                        const struct cli_graph_suspects *suspects, size_t number)
 {
     const struct graph_suspect *suspect = &suspects->all[number];
-    uint32_t gathered = suspects->patterns.all[suspect->gathered].example;
+    uint32_t gathered = suspect->gathered_object;
     struct cli_text text;
 
     report_json_line(json);

@@ -122,17 +122,18 @@ CheckPatterns(const graph &graph, const graph_patterns &patterns, uint64_t reach
 }
 
 void
-CheckSuspects(graph *graph, graph_patterns *patterns, uint64_t reached)
+CheckSuspects(graph *graph, graph_patterns *patterns, const uint64_t *retained, uint64_t reached)
 {
     graph_suspect suspects[3];
     size_t count;
 
     if (!graph_patterns_gather(patterns, graph, reached / 20 + 1)) return;
     CheckPatterns(*graph, *patterns, reached);
-    count = graph_suspects(suspects, 3, graph, patterns, reached / 20 + 1);
+    count = graph_suspects(suspects, 3, graph, patterns, retained, reached / 20 + 1);
     REQUIRE(count <= 3 || count == SIZE_MAX);
     for (size_t i = 0; count <= 3 && i < count; i++) {
         REQUIRE(suspects[i].pattern > 0 && suspects[i].pattern < patterns->count && suspects[i].gathered < patterns->count);
+        REQUIRE(suspects[i].gathered_object > 0 && suspects[i].gathered_object <= graph->count);
         REQUIRE(suspects[i].retained <= reached && suspects[i].retained > reached / 20);
     }
 }
@@ -196,7 +197,7 @@ struct Made {
         graph_dominators_free(&exact);
         if (graph_patterns_make(&patterns, graph, &tree)) {
             CheckPatterns(*graph, patterns, dominators.retained[0]);
-            CheckSuspects(graph, &patterns, dominators.retained[0]);
+            CheckSuspects(graph, &patterns, dominators.retained, dominators.retained[0]);
         }
         graph_patterns_free(&patterns);
     }

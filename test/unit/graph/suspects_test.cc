@@ -19,7 +19,7 @@ struct Suspected {
     Suspected(const std::string &bytes, uint64_t least, size_t most = 10) : made(bytes), merged(made.graph, &made.dominator_tree), all(most)
     {
         EXPECT_TRUE(graph_patterns_gather(&merged.patterns, made.graph, least));
-        size_t count = graph_suspects(all.data(), most, made.graph, &merged.patterns, least);
+        size_t count = graph_suspects(all.data(), most, made.graph, &merged.patterns, made.dominators.retained, least);
         EXPECT_LE(count, most);
         all.resize(count <= most ? count : 0);
     }
@@ -268,6 +268,26 @@ TEST(Suspects, FinalizersOfManyObjectsAreOne)
     EXPECT_EQ(50u * 1120, found.all[0].retained);
     EXPECT_EQ("finalizer", found.Label(found.all[0].pattern));
     EXPECT_EQ("Conn", std::string(graph_class_name(found.made.graph, found.Example(found.all[0].part))));
+}
+
+// A Hash has many Arrays, and all but one are small.
+TEST(Suspects, OneOfSeveralMayKeepNearlyAll)
+{
+    Drawing drawing(1);
+    uint32_t hash = drawing.Add("T_HASH", "Hash"), large = 0;
+    drawing.Root(hash, HEAPPROF_DUMP_GLOBAL, "$subscribers");
+    for (int i = 0; i < 20; i++) {
+        uint32_t array = drawing.Add("T_ARRAY", "Array");
+        drawing.Refer(hash, array, HEAPPROF_DUMP_VALUE);
+        if (i == 13) large = array;
+    }
+    for (int i = 0; i < 100; i++) drawing.Refer(large, drawing.Add("T_OBJECT", "Subscriber"));
+    Suspected found(FileOf(drawing), 3000);
+
+    ASSERT_EQ(1u, found.all.size());
+    EXPECT_EQ(hash, found.all[0].object);
+    EXPECT_EQ(large, found.all[0].gathered_object);
+    EXPECT_EQ(100u, found.Objects(found.all[0].part));
 }
 
 // Whatever is drawn: in order, each at least as large as asked for, at a pattern of its own; and what is gathered is below.
