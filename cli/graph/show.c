@@ -40,7 +40,7 @@ put_stack(const struct graph *graph, uint32_t object)
         struct cli_text text;
         if (!cli_text_begin(&text)) return;
         cli_graph_put_frame(text.out, &graph->names, stack);
-        printf("%-10s", stack == first ? "allocated" : "");
+        printf("%-15s", stack == first ? "allocated" : "");
         cli_text_show(&text, 0, false);
         putchar('\n');
     }
@@ -56,17 +56,17 @@ put_head(struct view *view)
 
     printf("%#"PRIx64" ", view->address);
     if (!cli_graph_put_object(&graph->graph, view->object, 0)) return false;
-    printf("\n%-10s%s, ", "is", graph_type(&graph->graph, view->object));
+    printf("\n%-15s%s, ", "is", graph_type(&graph->graph, view->object));
     cli_graph_put_flags(stdout, graph->graph.bits[view->object]);
     report_amount(bytes, (double)graph->graph.sizes[view->object], "bytes");
     report_amount(retained, (double)graph->dominators.retained[view->object], "bytes");
-    printf("\n%-10s%s\n", "bytes", bytes);
-    if (reached) printf("%-10s%s\n", "retains", retained);
+    printf("\n%-15s%s\n", "bytes", bytes);
+    if (reached) printf("%-15s%s\n", "retains", retained);
     if (reached) {
         if (!cli_text_begin(&text)) return false;
         graph_put_way(text.out, &graph->graph, &graph->shortest, view->object, false);
     }
-    printf("%-10s", "alive by");
+    printf("%-15s", "kept alive by");
     if (reached) cli_text_show(&text, 0, false);
     else fputs("nothing: the garbage collector will free it", stdout);
     putchar('\n');
@@ -277,7 +277,10 @@ static void
 end_list(struct view *view)
 {
     if (view->as_json) report_json_end(&view->json, ']');
-    else if (view->count > view->limit) printf("  ... and %"PRIu64" more\n", view->count - view->limit);
+    else if (view->count > view->limit) {
+        fputs("  ", stdout);
+        cli_graph_put_left(view->count - view->limit);
+    }
     else if (view->count == 0) puts("  nothing");
 }
 
@@ -359,7 +362,7 @@ const struct cli_command cli_graph_show_command = {
     .summary = "One object of a dump: what it refers to, what refers to it",
     .description =
         "Shows the object at an address: what it is, its bytes, what it retains, the\n"
-        "shortest path to it, where it was allocated, and its references with their labels.\n"
+        "strongest path to it, where it was allocated, and its references with their labels.\n"
         "Numbers, true, nil and symbols are shown with their label. So are weak references,\n"
         "which keep nothing alive.",
     .options = options, .examples = examples, .least = 2, .most = 2, .run = run,

@@ -1,14 +1,13 @@
 /* why.c - `heapprof graph why`: shows what keeps an object, or the objects of a class, alive.
  *
- * For an object: the shortest path; then the shortest path that shares no object with the first
- * except those on every path; and so on. For a class: the shortest path to each of its objects,
- * merged. */
+ * For an object: the strongest path; then the strongest one that shares no object with the first
+ * except those on every path; and so on (ways.c). For a class: the strongest path to each of its
+ * objects, merged. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "cli/graph/graph.h"
+#include "cli/graph/ways.h"
 #include "graph/patterns.h"
 #include "report/text.h"
 
@@ -25,15 +24,16 @@ struct question {
 
 /* ---- an object ---- */
 
+/* The class at which a path begins has no label: how it is reached is no news. */
 static void
 put_step(const struct graph *graph, const struct cli_graph *all,
-         const struct graph_tree *tree, uint32_t object)
+         const struct graph_tree *tree, uint32_t object, bool labelled)
 {
     struct cli_text text;
     unsigned columns;
 
     if (!cli_text_begin(&text)) return;
-    graph_put_label(text.out, graph, tree->labels[object], false);
+    if (labelled) graph_put_label(text.out, graph, tree->labels[object], false);
     fputs("  ", stdout);
     cli_graph_put_bytes((double)all->dominators.retained[object]);
     fputs("  ", stdout);
@@ -43,23 +43,24 @@ put_step(const struct graph *graph, const struct cli_graph *all,
     putchar('\n');
 }
 
-/* Collects the objects from the root to the object. The tree leads upwards, so they are put on
- * a stack first. */
+/* Collects the objects from the root, or from a named class, to the object. The tree leads upwards,
+ * so they are put on a stack first. */
 static bool
 put_steps(const struct question *question, const struct graph_tree *tree, uint32_t object)
 {
-    uint32_t count = 0, *steps;
+    uint32_t start = graph_way_start(&question->graph->graph, tree, object);
+    uint32_t end = start ? tree->from[start] : 0, count = 0, *steps;
 
-    for (uint32_t at = object; at; at = tree->from[at]) count++;
+    for (uint32_t at = object; at != end; at = tree->from[at]) count++;
     steps = malloc(count * sizeof(*steps));
     if (!steps) return false;
     for (uint32_t at = object, i = count; i > 0; at = tree->from[at]) steps[--i] = at;
     for (uint32_t i = 0; i < count; i++) {
         if (count > STEPS_MOST && i == STEPS_MOST / 2) {
-            printf("  %10s  ... %"PRIu32" steps\n", "", count - STEPS_MOST);
+            printf("  %10s  ... %"PRIu32" more steps\n", "", count - STEPS_MOST);
             i = count - STEPS_MOST / 2;
         }
-        put_step(&question->graph->graph, question->graph, tree, steps[i]);
+        put_step(&question->graph->graph, question->graph, tree, steps[i], steps[i] != start);
     }
     free(steps);
     return true;
@@ -86,135 +87,21 @@ put_way(struct question *question, const struct graph_tree *tree, uint32_t objec
     return put_steps(question, tree, object);
 }
 
-/* The search for all paths to one object. The dominators of the object are on each of them: they
- * form its chain.
- *
- *     root --> A --> B --> object      A and B are the chain; the depths are 1, 2, 3, 4
- *               `-> x -^               B has two entries: from A, and from x, which B does not keep
- */
-#define ROOT_DEPTH 1
-
-struct ways {
-    struct graph_closed closed;
-    uint32_t *depths;            /* by object: its own on the chain, otherwise that of the nearest
-                                    object of the chain that keeps it; 0: not known yet */
-    uint32_t *entries;           /* by object of the chain: open references to it from objects
-                                    that it does not keep */
-    uint8_t  *chain;             /* by object: on the chain */
-};
-
-static void
-note_chain(struct ways *ways, const uint32_t *dominators, uint32_t object)
-{
-    uint32_t depth = ROOT_DEPTH;
-
-    for (uint32_t at = object; at; at = dominators[at]) depth++;
-    for (uint32_t at = object; at; at = dominators[at]) {
-        ways->chain[at] = 1;
-        ways->depths[at] = depth--;
-    }
-}
-
-/* The objects on the way up get the depth, too, so that no later walk goes there again. */
-static uint32_t
-depth_of(struct ways *ways, const uint32_t *dominators, uint32_t object)
-{
-    uint32_t top = object, depth;
-
-    while (top && !ways->depths[top]) top = dominators[top];
-    depth = top ? ways->depths[top] : ROOT_DEPTH;
-    for (uint32_t at = object; at != top; at = dominators[at]) ways->depths[at] = depth;
-    return depth;
-}
-
-static void
-count_entry(struct ways *ways, const struct cli_graph *graph, uint32_t from, uint32_t to, uint32_t label)
-{
-    const uint32_t *dominators = graph->dominators.dominators;
-
-    if (!ways->chain[to] || (from && dominators[from] == GRAPH_UNREACHED) ||
-        graph_weaker_p(&graph->graph, &graph->dominators.levels, from, to, label)) return;
-    if (!from || depth_of(ways, dominators, from) < ways->depths[to]) ways->entries[to]++;
-}
-
-static void
-count_entries(struct ways *ways, const struct cli_graph *graph)
-{
-    const struct graph *it = &graph->graph;
-
-    for (uint32_t i = 0; i < it->root_count; i++) {
-        count_entry(ways, graph, 0, it->roots[i].target, graph_root_label(&it->roots[i]));
-    }
-    for (uint32_t from = 1; from <= it->count; from++) {
-        for (uint32_t i = it->first[from]; i < it->first[from + 1]; i++) {
-            count_entry(ways, graph, from, it->targets[i], it->labels[i]);
-        }
-        if (graph_class(it, from)) {
-            count_entry(ways, graph, from, graph_class(it, from), graph_label(HEAPPROF_DUMP_CLASS, 0));
-        }
-    }
-}
-
-/* Closes the objects of a path except the chain, and the references between objects of the chain
- * that are not the only entry. What is above the class at which the path begins stays open: other
- * ways to a class are no news. Sets any if something was closed. Returns false if there is no
- * memory. */
-static bool
-close_way(struct ways *ways, const struct graph *graph, const struct graph_tree *tree, uint32_t object, bool *any)
-{
-    struct graph_closed *closed = &ways->closed;
-    uint32_t start = graph_way_start(graph, tree, object);
-
-    *any = false;
-    for (uint32_t at = object; at != start; at = tree->from[at]) {
-        uint32_t from = tree->from[at];
-        bool direct = ways->chain[at] && (from == start || ways->chain[from]);
-        if (!ways->chain[at]) closed->objects[at] = 1;
-        else if (ways->entries[at] < 2) continue;
-        else ways->entries[at]--;
-        *any = true;
-        if (!direct) continue;
-        if (!HEAPPROF_ARRAY_GROW(closed->references, closed->reference_capacity, closed->reference_count + 1)) return false;
-        closed->references[closed->reference_count++] =
-            (struct graph_closed_reference){from, at, tree->labels[at]};
-    }
-    graph_closed_sort(closed);
-    return true;
-}
-
-static bool
-put_open_ways(struct question *question, struct ways *ways, uint32_t object)
-{
-    bool room = true, more = true;
-
-    note_chain(ways, question->graph->dominators.dominators, object);
-    count_entries(ways, question->graph);
-    for (int number = 1; room && more && number <= WAYS_MOST; number++) {
-        struct graph_tree tree;
-        room = graph_shortest(&tree, &question->graph->graph, &ways->closed);
-        more = room && tree.from[object] != GRAPH_UNREACHED;
-        if (more) room = put_way(question, &tree, object, number) && close_way(ways, &question->graph->graph, &tree, object, &more);
-        graph_tree_free(&tree);
-    }
-    return room;
-}
-
 static bool
 put_ways(struct question *question, uint32_t object)
 {
-    size_t count = (size_t)question->graph->graph.count + 1;
-    struct ways ways = {.closed = {.levels = &question->graph->dominators.levels,
-                                   .objects = calloc(count, 1)},
-                        .depths = calloc(count, sizeof(*ways.depths)),
-                        .entries = calloc(count, sizeof(*ways.entries)), .chain = calloc(count, 1)};
-    bool room = ways.closed.objects && ways.depths && ways.entries && ways.chain &&
-                put_open_ways(question, &ways, object);
+    struct cli_graph *graph = question->graph;
+    struct cli_graph_ways ways;
+    bool room = cli_graph_ways_begin(&ways, graph, object), more = room;
 
-    free(ways.closed.objects);
-    free(ways.closed.references);
-    free(ways.depths);
-    free(ways.entries);
-    free(ways.chain);
+    for (int number = 1; room && more && number <= WAYS_MOST; number++) {
+        struct graph_tree tree;
+        room = graph_shortest(&tree, &graph->graph, &ways.closed);
+        more = room && tree.from[object] != GRAPH_UNREACHED;
+        if (more) room = put_way(question, &tree, object, number) && cli_graph_ways_close(&ways, &tree, &more);
+        graph_tree_free(&tree);
+    }
+    cli_graph_ways_end(&ways);
     return room;
 }
 
@@ -317,13 +204,13 @@ put_rows(struct question *question, const struct row *rows, size_t count)
     size_t limit = question->limit && (size_t)question->limit < count ? (size_t)question->limit : count;
 
     if (question->as_json) report_json_begin(&question->json, '[');
-    else printf("%12s  %10s  %-14s  alive by\n", "objects", "bytes", "one of them");
+    else printf("%12s  %10s  %-14s  kept alive by\n", "objects", "bytes", "one of them");
     for (size_t i = 0; i < limit; i++) if (!put_row(question, &rows[i])) return false;
     if (question->as_json) {
         report_json_end(&question->json, ']');
         putchar('\n');
     }
-    else if (limit < count) printf("... and %zu ways more\n", count - limit);
+    else if (limit < count) cli_graph_put_left(count - limit);
     return true;
 }
 
@@ -336,7 +223,7 @@ show_class(struct question *question, const char *class_name)
     size_t count = 0;
     bool room;
 
-    cli_doing("finding the shortest ways");
+    cli_doing("finding the strongest paths");
     room = graph_shortest(&graph->shortest, &graph->graph, NULL) &&
            graph_patterns_make(&patterns, &graph->graph, &graph->shortest);
     cli_doing(NULL);
@@ -347,7 +234,8 @@ show_class(struct question *question, const char *class_name)
     if (patterns.space) graph_patterns_free(&patterns);
     if (!room) return cli_wrong(question->cli, "no memory");
     if (count) return CLI_DONE;
-    return cli_wrong(question->cli, "%s: it has no live object with the address or class %s",
+    return cli_wrong(question->cli, "%s: no live object has the address or class %s;"
+                     " `heapprof graph top` shows the classes",
                      cli_name(question->cli->operands[0]), class_name);
 }
 
@@ -401,12 +289,17 @@ const struct cli_command cli_graph_why_command = {
     .name = "graph why", .arguments = "FILE ADDRESS|CLASS [-n N]",
     .summary = "What keeps an object, or the objects of a class, alive",
     .description =
-        "For a class: the shortest path from a root to each of its objects. Paths that\n"
+        "For a class: the strongest path from a root to each of its objects. Paths that\n"
         "differ only in indices and keys are one row; a list is one step.\n"
         "\n"
-        "For the object at an address: the shortest path from a root, reference by\n"
+        "For the object at an address: the strongest path from a root, reference by\n"
         "reference, with what each object on it keeps alive. Then up to four more paths\n"
         "that share nothing with it except what is on every path. To free the object, each\n"
-        "of them must be cut.",
+        "of them must be cut.\n"
+        "\n"
+        "The strongest path is the one that says most about why an object is alive. Paths\n"
+        "from constants, global variables and variables of classes come first; then those\n"
+        "from C code and the VM, from threads, from local variables of methods at work; then\n"
+        "values on a stack; at last caches. Of equally strong paths it is the shortest.",
     .options = options, .examples = examples, .least = 2, .most = 2, .run = run,
 };
