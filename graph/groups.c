@@ -107,6 +107,16 @@ descend(struct descent *descent)
     }
 }
 
+/* A sample stands for many objects, and what it retains is counted for each of them. No estimate is
+ * more than all that is alive. */
+static void
+bound_estimates(struct graph_groups *groups, double alive)
+{
+    for (uint32_t i = 0; i < groups->count; i++) {
+        if (groups->all[i].retained > alive) groups->all[i].retained = alive;
+    }
+}
+
 bool
 graph_groups_make(struct graph_groups *groups, struct graph *graph,
                   const struct graph_dominators *dominators, enum graph_grouping by)
@@ -122,6 +132,7 @@ graph_groups_make(struct graph_groups *groups, struct graph *graph,
     }
     room = GROW(groups, inside, groups->count) && graph_dominated_make(&descent.dominated, graph, dominators);
     if (room) descend(&descent);
+    bound_estimates(groups, (double)dominators->retained[0]);
     graph_dominated_free(&descent.dominated);
     return room;
 }

@@ -36,11 +36,7 @@ put_row(const struct graph_names *names, const struct graph_duplicate *duplicate
 static bool
 put_text(const struct graph_duplicates *duplicates, uint32_t limit)
 {
-    char objects[REPORT_AMOUNT_MAX], bytes[REPORT_AMOUNT_MAX];
-
-    report_amount(objects, (double)(duplicates->objects - duplicates->count), "count");
-    report_amount(bytes, (double)graph_all_wasted(duplicates), "bytes");
-    printf("%s objects repeat the content of another one: %s\n\n", objects, bytes);
+    cli_graph_put_repeated(duplicates);
     printf("%10s  %12s  %10s  %-14s  class\n", "wasted", "objects", "bytes each", "one of them");
     for (uint32_t i = 0; i < limit && duplicates->all[i].objects > 1; i++) {
         if (!put_row(&duplicates->names, &duplicates->all[i])) return false;

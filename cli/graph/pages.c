@@ -31,6 +31,8 @@ put_pool(const struct graph_pool *pool)
 static void
 put_text(const struct graph_pages *pages, uint32_t limit)
 {
+    bool one = pages->sparse_pages == 1;
+
     printf("%6s  %8s  %12s  %6s  %10s  pages by tenths in use: up to 1, 2 ... 10\n", "slot",
            "pages", "objects",
            "used", "free");
@@ -38,13 +40,13 @@ put_text(const struct graph_pages *pages, uint32_t limit)
     for (int i = 1; i <= GRAPH_FILLINGS; i++) printf(" %6d", i);
     putchar('\n');
     for (uint32_t i = 0; i < pages->pool_count; i++) put_pool(&pages->pools[i]);
-    printf("\n%"PRIu32" pages have at most one tenth in use; on them are\n%8s  %12s  class\n",
-           pages->sparse_pages, "pages", "objects");
+    printf("\n%"PRIu32" page%s at most one tenth in use. On %s are\n%8s  %12s  class\n",
+           pages->sparse_pages, one ? " has" : "s have", one ? "it" : "them", "pages", "objects");
     for (uint32_t i = 0; i < limit; i++) {
         char amount[REPORT_AMOUNT_MAX];
         report_amount(amount, (double)pages->pins[i].objects, "count");
         printf("%8"PRIu32"  %12s  ", pages->pins[i].pages, amount);
-        report_put(stdout, class_name(pages, &pages->pins[i]), 0, false);
+        cli_graph_put_class(class_name(pages, &pages->pins[i]), 0);
         putchar('\n');
     }
 }

@@ -139,15 +139,15 @@ put_text(const struct selection *selection)
     char amount[REPORT_AMOUNT_MAX];
 
     if (selection->number_count) {
-        printf("%-14s  %10s  %10s  %11s  %11s  what, and by what it is alive\n", "address", "bytes", "retained",
+        printf("%-14s  %10s  %10s  %11s  %11s  what it is, and what keeps it alive\n", "address", "bytes", "retained",
                "length", "capacity");
     }
     for (uint32_t i = 0; i < selection->number_count; i++) {
         if (!put_row(selection, selection->numbers[i])) return false;
     }
-    if (left) printf("... and %"PRIu64" more\n", left);
-    report_amount(amount, (double)selection->objects, "count");
-    printf("%s %s, ", amount, report_plural(selection->objects, "object", "objects"));
+    if (left) cli_graph_put_left(left);
+    cli_graph_put_objects(stdout, selection->objects);
+    fputs(", ", stdout);
     report_amount(amount, (double)selection->bytes, "bytes");
     printf("%s; retained together: ", amount);
     report_amount(amount, (double)selection->retained, "bytes");

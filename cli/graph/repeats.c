@@ -31,16 +31,25 @@ put_name(FILE *out, const struct repeats_view *view, const struct graph_repeat *
     return graph_put_way(out, graph, &view->graph->shortest, pattern->example, pattern->objects > 1);
 }
 
+void
+cli_graph_put_repeated(const struct graph_duplicates *duplicates)
+{
+    uint64_t objects = duplicates->objects - duplicates->count;
+
+    cli_graph_put_objects(stdout, objects);
+    fputs(objects == 1 ? " repeats" : " repeat", stdout);
+    fputs(" the content of another one: ", stdout);
+    cli_graph_put_amount(stdout, (double)graph_all_wasted(duplicates), "bytes");
+    fputs("\n\n", stdout);
+}
+
 static bool
 put_text(const struct repeats_view *view)
 {
-    const struct graph_duplicates *duplicates = &view->repeats->duplicates;
     const struct graph *graph = &view->graph->graph;
 
-    cli_graph_put_amount(stdout, (double)(duplicates->objects - duplicates->count), "count");
-    fputs(" objects repeat the content of another one: ", stdout);
-    cli_graph_put_amount(stdout, (double)graph_all_wasted(duplicates), "bytes");
-    printf("\n\n%10s  %12s  %-14s  %s\n", "wasted", "objects", "one of them",
+    cli_graph_put_repeated(&view->repeats->duplicates);
+    printf("%10s  %12s  %-14s  %s\n", "wasted", "objects", "one of them",
            view->by == GRAPH_REPEATS_BY_LINE ? "allocated at" : "class, and what holds them");
     for (uint32_t i = 0; i < view->limit; i++) {
         const struct graph_repeat *row = &view->repeats->all[i];
@@ -57,7 +66,7 @@ put_text(const struct repeats_view *view)
         cli_text_show(&text, 0, false);
         putchar('\n');
     }
-    if (view->limit < view->repeats->count) printf("... and %"PRIu32" more\n", view->repeats->count - view->limit);
+    if (view->limit < view->repeats->count) cli_graph_put_left(view->repeats->count - view->limit);
     return true;
 }
 

@@ -78,7 +78,7 @@ show(struct nodes *nodes)
 
     if (room) {
         if (nodes->as_json) report_json_begin(&nodes->json, '[');
-        else printf("%10s  %6s  %12s  way\n", "retained", "share", "objects");
+        else printf("%10s  %6s  %12s  label and class\n", "retained", "share", "objects");
         room = put_children(nodes, 0, 0);
         if (nodes->as_json) {
             report_json_end(&nodes->json, ']');
@@ -134,12 +134,12 @@ static const struct cli_example examples[] = {
 
 const struct cli_command cli_graph_tree_command = {
     .name = "graph tree", .arguments = "FILE [--depth=N] [--least=PERCENT]",
-    .summary = "What keeps what: the dominators of a dump, from the roots down",
+    .summary = "What keeps what alive in a dump, from the roots down",
     .description =
-        "Each line has a label and a class. The line above keeps it alive: without that, it\n"
-        "would be free. (several ways) means that it is referred to from different places,\n"
-        "and none of them alone keeps it alive. Objects of one class that the same label\n"
-        "leads to are one line. Indices and keys make no difference, and a list is one\n"
-        "line.",
+        "Each line has a label and a class. The label is the name of the reference, such as\n"
+        "@items. The line above keeps it alive: without that, it would be free (it is the\n"
+        "dominator). (several ways) means that it is referred to from different places, and\n"
+        "none of them alone keeps it alive. Objects of one class that the same label leads\n"
+        "to are one line. Indices and keys make no difference, and a list is one line.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };

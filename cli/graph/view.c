@@ -106,7 +106,7 @@ static const struct cli_example examples[] = {
 
 const struct cli_command cli_graph_view_command = {
     .name = "graph view", .arguments = "[options] FILE [NEWER...]",
-    .summary = "A page with suspects, the dominator tree, classes and objects; or what has grown",
+    .summary = "A page with suspects, what keeps what, classes and objects; or what has grown",
     .description =
         "Writes one HTML page that needs no network, and prints its name. The page has:\n"
         "what may be a leak, in words; the tree of `heapprof graph tree` as a picture (a\n"
