@@ -48,7 +48,7 @@ function heads(columns, by, onSort) {
         button.addEventListener("click", () => onSort(by === key ? null : key));
         return element("th", { scope: "col", "aria-sort": by === key ? "descending" : "none" }, button);
     };
-    const plain = ["what holds it, and an example of what is new", "held by"].map((name) => element("th", { scope: "col" }, name));
+    const plain = ["what holds it, and what is new", "held by"].map((name) => element("th", { scope: "col" }, name));
     return element("thead", {}, element("tr", {}, ...columns.map(sortable), ...plain));
 }
 

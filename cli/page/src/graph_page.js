@@ -26,7 +26,7 @@ const sources = new Map(json.sources.map((source) => [source.file, source]));
 const classes = {
     name: "class", list: json.classes, left: json.classesLeftOut,
     columns: [["bytes", "bytes"], ["retained", "retained"], ["objects", "objects"]],
-    choose: (group) => search(`: (list of )?${quoted(group.name)}( ->.*)?$`),
+    choose: (group) => search(`: (list of )?${quoted(group.what ?? group.name)}( ->.*)?$`),
 };
 const objects = {
     name: "object", left: json.objects - chosen.size,
