@@ -84,7 +84,7 @@ class TestHeapprofGraphAnswers < Test::Unit::TestCase
       way, row = difference.first
       assert_equal ["constant LOG", 0, row["growth"]], [way, row["new"]["objects"], row["grown"]]
       assert_operator row["growth"], :>=, 4_000_000
-      assert_match(/^ +[\d.]+ MB +0 B +0 B  String  constant LOG: grew in place, to [\d.]+ MB$/, heapprof!("graph", "diff", "1.graph", "2.graph").out)
+      assert_match(/^ +[\d.]+ MB +0 B +0 B +[\d.]+ MB  constant LOG \(String\): grew in place, from [\d.]+ MB to [\d.]+ MB$/, heapprof!("graph", "diff", "1.graph", "2.graph").out)
     end
   end
 
@@ -126,7 +126,25 @@ class TestHeapprofGraphAnswers < Test::Unit::TestCase
       way, row = difference.first
       assert_match(/\Aconstant Views -> method show_/, way)
       assert_operator row["growth"], :>=, 4_000_000
+      assert_match(/\Amethods of module Views: 1,950 new method entries, /, row["what"])
+      assert_no_match(/T_[A-Z]/, heapprof!("graph", "diff", "1.graph", "2.graph").out)
       assert_match(/\Amethods show_\* \(2,000\) of module Views keep [\d.]+ MB \(\d+\.\d%\)/, suspects(dump: 2)[0])
+    end
+  end
+
+  def test_a_row_says_what_is_new_and_what_grew_in_place_beside_it
+    in_dumps_of(<<~RUBY) do
+      class Order; def initialize = @lines = [Object.new]; end
+      ALL = {}
+      Thread.current[:list] = []
+      dump
+      1000.times { |i| ALL[i] = Order.new }
+      Thread.current[:list].concat(Array.new(500) { "x" * 50 })
+      dump
+    RUBY
+      text = heapprof!("graph", "diff", "1.graph", "2.graph").out
+      assert_match(/  constant ALL \(Hash\): 1,000 new Orders, 1,000 Arrays and 1,000 Objects; the Hash grew from \d+ B to [\d.]+ kB(;.*)?$/, text)
+      assert_match(/  ractor -> thread -> \[:list\] \(Array\): 500 new Strings; the Array grew from 40 B to [\d.]+ kB(;.*)?$/, text)
     end
   end
 
@@ -140,7 +158,7 @@ class TestHeapprofGraphAnswers < Test::Unit::TestCase
       dump
     RUBY
       assert_equal ["global $tail"], difference.first(1).map(&:first)
-      assert_match(/\A`\$tail` keeps [\d.]+ kB .*a list of 2,000 (Entry -> Array|Array -> Entry); alive by global \$tail/, suspects("--least=5")[0])
+      assert_match(/\A`\$tail` keeps [\d.]+ kB .*a list of 2,000 (Entry -> Array|Array -> Entry); kept alive by global \$tail/, suspects("--least=5")[0])
       assert_operator heapprof!("graph", "why", "1.graph", "Entry").out.bytesize, :<, 1000
       assert_operator heapprof!("graph", "tree", "1.graph").out.lines.grep(/Entry/).size, :<=, 4
       assert_operator heapprof!("graph", "convert", "1.graph", "--to=pprof").out.bytesize, :<, 200_000
@@ -154,7 +172,7 @@ class TestHeapprofGraphAnswers < Test::Unit::TestCase
       sleep 0.5
       dump
     RUBY
-      assert_match(/\A30 Thread started at \S*program\.rb:5 keep 3\.\d+ MB \(\d+\.\d%\), most of it by 30 Job; alive by /, suspects[0])
+      assert_match(/\A30 Threads started at \S*program\.rb:5 keep 3\.\d+ MB \(\d+\.\d%\), most of it by 30 Jobs; kept alive by ractor -> thread: they have not ended/, suspects[0])
     end
   end
 
@@ -164,7 +182,7 @@ class TestHeapprofGraphAnswers < Test::Unit::TestCase
       3000.times { Conn.new }
       dump
     RUBY
-      assert_match(/\A3,000 times finalizer of Conn keep [\d.]+ MB \(\d+\.\d%\), most of it by 3,000 Conn; alive by finalizer of Conn/, suspects[0])
+      assert_match(/\A3,000 finalizers of Conn keep [\d.]+ MB \(\d+\.\d%\), most of it by 3,000 Conns; kept alive by finalizer of Conn/, suspects[0])
     end
   end
 

@@ -42,7 +42,7 @@ class TestHeapprofGraphQuery < Test::Unit::TestCase
       assert_equal [SLOT, 2 * SLOT + 100 + 101], found["rows"][0].values_at("bytes", "retained")
       assert_equal @orders.values_at(0, 29, 28), addresses("Order", "-n", "3")
       text = heapprof!("graph", "query", FILE, "Order", "-n2").out
-      assert_match(/^address +bytes +retained +length +capacity +what, and by what it is alive\n/, text)
+      assert_match(/^address +bytes +retained +length +capacity +what it is, and what keeps it alive\n/, text)
       assert_match(/^#{format("%#x", @orders[0])} +40 B +281 B +Order  by global \$orders -> \(value\)\n/, text)
       assert_match(/^\.\.\. and 28 more\n30 objects, 1\.17 kB; retained together: 4\.53 kB\n\z/, text)
     end
