@@ -9,7 +9,8 @@
  * Three things are folded:
  *
  *     a period     Entry -> Array -> Entry -> Array ...   a step like one of the last few above
- *                                                         it is of that pattern
+ *                                                         it is of that pattern; a step from a
+ *                                                         collection, if the one before it is, too
  *     siblings     method show_1, method show_2 ...       graph_patterns_gather
  *     shared       Array -> shared -> elements            the memory that Arrays and Strings share
  *                                                         is its owner's, if it has only one
