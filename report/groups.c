@@ -549,6 +549,8 @@ add_sample(struct scan *scan, const struct heapprof_samples *samples, uint64_t a
 
     if (!wanted_p(scan, samples, vm)) return true;
     groups->any_wanted = true;
+    groups->any_caller = groups->any_caller || report_find_label(samples, "caller");
+    groups->any_owner = groups->any_owner || report_find_label(samples, "owner");
     figures = figures_of(scan, samples);
     if (figures.value == 0 && figures.objects == 0) return true;
     row = row_of(scan, samples, at, figures.value, label_of_memory_p(&groups->question) ? NULL : vm);

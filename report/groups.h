@@ -83,6 +83,7 @@ struct report_groups {
     bool     *defined;              /* by profile: it says where functions are defined */
     bool      cumulative;           /* there are cumulative figures */
     bool      any_wanted;           /* a sample was not left out by focus and ignore */
+    bool      any_caller, any_owner; /* a sample of malloc's memory; and of memory whose owner is known */
     bool      any_label;            /* for LABEL and CLASS: a sample has the label */
     struct heapprof_digests digests;
     struct report_row *rows;        /* by the digest's number, from 1 */

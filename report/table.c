@@ -513,6 +513,10 @@ put_rest(const struct table *table)
     if (table->any_noise) {
         fprintf(table->out, "%s~ cannot be told from noise (\xc2\xb1: 19 times out of 20)\n", more > 0 ? "" : "\n");
     }
+    if (table->groups->any_caller && !table->groups->any_owner) {
+        fprintf(table->out, "%sit is not known who holds malloc'ed memory: Ruby's own tables count for the lines that made them grow\n",
+                more > 0 || table->any_noise ? "" : "\n");
+    }
     if (table->any_vm) {
         fprintf(table->out, "%s[VM] is memory of Ruby's own tables: all code has filled them, so no line is charged for it\n",
                 more > 0 || table->any_noise ? "" : "\n");
@@ -541,7 +545,7 @@ report_table_text(FILE *out, const struct report_groups *groups, const struct re
             if (last(&table) > 1) fputs("all else:\n", out);
             room = put_row(&table, rest->row);
         }
-        if (room && !look->brief) put_rest(&table);
+        if (room && !look->brief && !table.why_empty[0]) put_rest(&table);
     }
     free(table.ranked);
     free(table.why_empty);

@@ -44,6 +44,16 @@ class TestHeapprofRows < Test::Unit::TestCase
     end
   end
 
+  def test_it_is_said_where_no_owners_are_known
+    in_directory do
+      write("heap", profile.sample(CART, [0, 4_000_000], class: "[ruby]", caller: "rb_st_init (ruby)"))
+      said = "it is not known who holds malloc'ed memory: Ruby's own tables count for the lines that made them grow\n"
+      assert_equal [said], heapprof!("top", "heap").out.lines.grep(/known/)
+      write("heap", interning(1000))
+      refute_match "known", heapprof!("top", "heap").out
+    end
+  end
+
   def test_a_difference_charges_no_line_for_a_table_that_grew
     in_directory do
       write("old", interning(1000))
