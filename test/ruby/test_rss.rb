@@ -301,7 +301,7 @@ class TestHeapProfRss < Test::Unit::TestCase
       assert_match(/^ +\d+ +\d+\.\d%  unexplained$/, rungs)
       assert_match(/\Aprofile: inuse_space [\d.]+ MB/, summary)
       assert_no_match(/\[VM\]/, stacks.join)
-      assert_match(/^ +95\.\d MB .*  str_enc_new \(ruby\)\n +.*:in 'String#\*'$/, stacks.join)
+      assert_match(/^ +95\.\d MB .*  str_enc_new \(ruby\) for String\n +.*:in 'String#\*'$/, stacks.join)
       profile.report(out = StringIO.new, by: :rss_space, group: :function, limit: 0)
       assert_match(/^ +[\d.]+ MB .*  \[VM\] malloc$/, out.string)
       assert_equal 100 * MEGA, string.size
