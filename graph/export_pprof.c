@@ -16,7 +16,8 @@
 struct making {
     const struct graph_source *source;
     struct graph_patterns patterns;
-    uint32_t *depths;            /* by pattern */
+    uint32_t *depths;            /* by pattern, DEPTH_MOST at most */
+    uint32_t *innermost;         /* by pattern: that of the innermost frame of its stack */
     struct heapprof_model *model;
 };
 
@@ -80,11 +81,11 @@ static bool
 add_sample(struct making *making, uint32_t number)
 {
     const struct graph_pattern *all = making->patterns.all;
-    uint32_t depth = making->depths[number], above = number;
 
-    for (; depth > DEPTH_MOST; depth--) above = all[above].parent;
-    if (!rb_heapprof_model_begin_sample(making->model, depth, 0)) return false;
-    for (; above; above = all[above].parent) if (!rb_heapprof_model_add_number(making->model, above)) return false;
+    if (!rb_heapprof_model_begin_sample(making->model, making->depths[number], 0)) return false;
+    for (uint32_t above = making->innermost[number]; above; above = all[above].parent) {
+        if (!rb_heapprof_model_add_number(making->model, above)) return false;
+    }
     return rb_heapprof_model_add_number(making->model, all[number].objects) &&
            rb_heapprof_model_add_number(making->model, all[number].bytes);
 }
@@ -96,12 +97,17 @@ add_all(struct making *making)
     const char *time = graph_fact(&making->source->graph->names, "time");
 
     making->depths = calloc(patterns->count, sizeof(*making->depths));
+    making->innermost = calloc(patterns->count, sizeof(*making->innermost));
     making->model = rb_heapprof_model_new();
-    if (!making->depths || !making->model || add_text(making, "") == HEAPPROF_NO_STRING ||
+    if (!making->depths || !making->innermost || !making->model ||
+        add_text(making, "") == HEAPPROF_NO_STRING ||
         !add_type(making, "retained_objects", "count") ||
         !add_type(making, "retained_space", "bytes")) return false;
     for (uint32_t i = 1; i < patterns->count; i++) {
-        making->depths[i] = making->depths[patterns->all[i].parent] + 1;
+        uint32_t parent = patterns->all[i].parent;
+        bool cut = making->depths[parent] == DEPTH_MOST;
+        making->depths[i] = cut ? DEPTH_MOST : making->depths[parent] + 1;
+        making->innermost[i] = cut ? making->innermost[parent] : i;
         if (!add_location(making, i)) return false;
     }
     for (uint32_t i = 1; i < patterns->count; i++) if (!add_sample(making, i)) return false;
@@ -121,6 +127,7 @@ graph_model(const struct graph_source *source)
 
     graph_patterns_free(&making.patterns);
     free(making.depths);
+    free(making.innermost);
     if (made) return making.model;
     rb_heapprof_model_free(making.model);
     return NULL;
