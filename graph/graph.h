@@ -46,6 +46,14 @@ graph_label_detail(uint32_t label)
     return label & GRAPH_DETAIL_MOST;
 }
 
+/* True for the labels of the VM's own references. Such a reference may be no more than a cache or a
+ * word of a stack. */
+static inline bool
+graph_kind_of_vm_p(uint32_t kind)
+{
+    return kind == HEAPPROF_DUMP_FIELD || kind == HEAPPROF_DUMP_STACK || kind == HEAPPROF_DUMP_ROOT;
+}
+
 /* The label without what differs from element to element: all indices are one label, and so are
  * all keys and all values. */
 static inline uint32_t
@@ -63,6 +71,10 @@ graph_merged_label(uint32_t label)
         return label;
     }
 }
+
+/* A bit beside those of enum heapprof_dump_object_bit: graph_kind_of_vm_p is true for one of the
+ * object's references at least. */
+#define GRAPH_HAS_VM_LABELS (1u << 15)
 
 struct graph_root {
     uint32_t label, name, category;
@@ -106,7 +118,7 @@ struct graph {
     uint32_t *object_places;     /* these four are indexed by object */
     uint32_t *layouts;
     uint64_t *sizes;             /* bytes in the slot and outside it */
-    uint16_t *bits;              /* enum heapprof_dump_object_bit */
+    uint16_t *bits;              /* enum heapprof_dump_object_bit, GRAPH_HAS_VM_LABELS */
     uint32_t *lengths;           /* bytes of a String, elements of an Array, pairs of a Hash, plus 1;
                                     0 if the file does not say. These three are read if wanted */
     uint16_t *slots;             /* bytes in the slot, divided by 8 */

@@ -15,6 +15,7 @@ struct load {
     struct graph *graph;
     unsigned wanted;
     uint32_t reference_count;
+    size_t object_room, reference_room; /* in the arrays by object, and by reference */
     const char *wrong;           /* why loading cannot continue; NULL means no memory */
 };
 
@@ -61,7 +62,7 @@ on_layout(void *data, uint32_t number, const struct heapprof_dump_read_layout *l
 }
 
 /* Returns the place of an address; GRAPH_NO_PLACE_AT if there is none. */
-static uint32_t
+static inline uint32_t
 place_of(struct load *load, uint64_t address)
 {
     uint32_t place = graph_places_at(&load->graph->places, address);
@@ -112,18 +113,59 @@ add_sample(struct graph *graph, const struct heapprof_dump_read_object *object)
     return true;
 }
 
-/* Makes room for one more object, and for the extra element at the end of first. */
+/* Makes room for so many elements in an array. Sets room to the capacity, if that is less. */
+#define GROW_TOGETHER(graph, array, count, room) \
+    (GROW(graph, array, count) && (*(room) = smaller(*(room), (graph)->array##_capacity)))
+
+static size_t
+smaller(size_t one, size_t other)
+{
+    return one < other ? one : other;
+}
+
+/* Makes room for that many objects in all arrays by object. */
 static bool
-reserve_object(struct load *load)
+grow_objects(struct load *load, size_t count)
 {
     struct graph *graph = load->graph;
-    size_t count = (size_t)graph->count + 3;
+    size_t room = SIZE_MAX;
+    bool lengths = load->wanted & GRAPH_LENGTHS, hashes = load->wanted & GRAPH_HASHES;
 
-    if ((load->wanted & GRAPH_LENGTHS) && (!GROW(graph, lengths, count) || !GROW(graph, slots, count))) return false;
-    if ((load->wanted & GRAPH_HASHES) && !GROW(graph, hashes, count)) return false;
-    return GROW(graph, object_places, count) && GROW(graph, layouts, count) &&
-           GROW(graph, sizes, count) &&
-           GROW(graph, bits, count) && GROW(graph, first, count);
+    if (!GROW_TOGETHER(graph, object_places, count, &room) ||
+        !GROW_TOGETHER(graph, layouts, count, &room) ||
+        !GROW_TOGETHER(graph, sizes, count, &room) || !GROW_TOGETHER(graph, bits, count, &room) ||
+        !GROW_TOGETHER(graph, first, count, &room) ||
+        (lengths && !GROW_TOGETHER(graph, lengths, count, &room)) ||
+        (lengths && !GROW_TOGETHER(graph, slots, count, &room)) ||
+        (hashes && !GROW_TOGETHER(graph, hashes, count, &room))) return false;
+    load->object_room = room;
+    return true;
+}
+
+/* Makes room for one more object, and for the extra element at the end of first. */
+static inline bool
+reserve_object(struct load *load)
+{
+    size_t count = (size_t)load->graph->count + 3;
+
+    return count <= load->object_room || grow_objects(load, count);
+}
+
+static bool
+grow_references(struct load *load)
+{
+    size_t count = (size_t)load->reference_count + 1, room = SIZE_MAX;
+
+    if (!GROW_TOGETHER(load->graph, targets, count, &room) ||
+        !GROW_TOGETHER(load->graph, labels, count, &room)) return false;
+    load->reference_room = room;
+    return true;
+}
+
+static inline bool
+reserve_reference(struct load *load)
+{
+    return load->reference_count < load->reference_room || grow_references(load);
 }
 
 /* Elements are counted when they come. */
@@ -225,8 +267,8 @@ on_reference(void *data, const struct heapprof_dump_reference *reference)
         return false;
     }
     place = place_of(load, reference->to.bits);
-    if (place == GRAPH_NO_PLACE_AT || !GROW(graph, targets, (size_t)load->reference_count + 1) ||
-        !GROW(graph, labels, (size_t)load->reference_count + 1)) return false;
+    if (place == GRAPH_NO_PLACE_AT || !reserve_reference(load)) return false;
+    if (graph_kind_of_vm_p(reference->label)) graph->bits[graph->count] |= GRAPH_HAS_VM_LABELS;
     graph->targets[load->reference_count] = place;
     graph->labels[load->reference_count++] = label_of(reference);
     return true;
@@ -344,96 +386,4 @@ graph_load(struct graph *graph, heapprof_dump_more_i *more, void *data, size_t l
            char error[HEAPPROF_DUMP_ERROR_MAX])
 {
     return graph_load_wanted(graph, 0, more, data, limit_bytes, error);
-}
-
-void
-graph_free(struct graph *graph)
-{
-    struct graph_space *space = &graph->space;
-
-#define RELEASE(array) GRAPH_SPACE_RELEASE(space, graph->array, graph->array##_capacity)
-    RELEASE(object_places);
-    RELEASE(layouts);
-    RELEASE(sizes);
-    RELEASE(bits);
-    RELEASE(lengths);
-    RELEASE(slots);
-    RELEASE(hashes);
-    RELEASE(first);
-    RELEASE(targets);
-    RELEASE(labels);
-    RELEASE(roots);
-    RELEASE(texts);
-    RELEASE(samples);
-    RELEASE(owners);
-    RELEASE(moves);
-    RELEASE(layout_classes);
-#undef RELEASE
-    graph_names_free(&graph->names);
-    graph_places_free(&graph->places);
-    graph_space_free(space);
-}
-
-/* ---- looking up ---- */
-
-const char *
-graph_type(const struct graph *graph, uint32_t object)
-{
-    return graph_string(&graph->names, graph_layout(graph, object)->type);
-}
-
-/* Finds the element of an object. Elements begin with their object and are ordered by it.
- * Returns NULL if there is none. */
-static const void *
-element_of(const void *elements, uint32_t count, size_t element_bytes, uint32_t object)
-{
-    uint32_t low = 0, high = count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const uint32_t *element = (const void *)((const char *)elements + middle * element_bytes);
-        if (*element == object) return element;
-        if (*element < object) low = middle + 1;
-        else high = middle;
-    }
-    return NULL;
-}
-
-uint32_t
-graph_text(const struct graph *graph, uint32_t object)
-{
-    const struct graph_text *text =
-        element_of(graph->texts, graph->text_count, sizeof(*graph->texts), object);
-
-    return text ? text->string : 0;
-}
-
-const struct graph_sample *
-graph_sample(const struct graph *graph, uint32_t object)
-{
-    return element_of(graph->samples, graph->sample_count, sizeof(*graph->samples), object);
-}
-
-uint32_t
-graph_owner(const struct graph *graph, uint32_t mutex)
-{
-    const struct graph_owner *owner = element_of(graph->owners, graph->owner_count, sizeof(*graph->owners), mutex);
-
-    return owner ? owner->owner : 0;
-}
-
-uint32_t
-graph_module_name(const struct graph *graph, uint32_t object)
-{
-    uint32_t text;
-
-    if (!graph_layout(graph, object)->module) return 0;
-    text = graph_text(graph, object);
-    return graph_string(&graph->names, text)[0] == '#' ? 0 : text; /* #<Class:0x...> */
-}
-
-uint32_t
-graph_find(const struct graph *graph, uint64_t address)
-{
-    return graph_places_find(&graph->places, address);
 }

@@ -15,8 +15,6 @@
 
 #include <string.h>
 
-#define CHUNK_SHIFT 16
-
 void
 graph_places_init(struct graph_places *places, struct graph_space *space)
 {
@@ -47,9 +45,9 @@ hash_chunk(const void *owner, uint32_t number)
 static uint32_t
 find_chunk(const struct graph_places *places, uint64_t address)
 {
-    uint32_t number;
+    uint32_t number = places->recent[address % GRAPH_RECENT_CHUNKS];
 
-    if (places->chunk_count && places->chunks[places->recent].address == address) return places->recent;
+    if (number < places->chunk_count && places->chunks[number].address == address) return number;
     for (uint64_t probe = rb_heapprof_index_hash(address);
          (number = rb_heapprof_index_at(&places->index, probe)) != 0; probe++) {
         if (places->chunks[number - 1].address == address) return number - 1;
@@ -72,45 +70,54 @@ add_chunk(struct graph_places *places, uint64_t address)
     return places->chunk_count - 1;
 }
 
-static uint32_t
-inside(uint64_t address)
-{
-    return (uint32_t)(address >> 3) & ((1u << GRAPH_INSIDE_BITS) - 1);
-}
-
 uint32_t
-graph_places_at(struct graph_places *places, uint64_t address)
+graph_places_enter(struct graph_places *places, uint64_t address)
 {
-    uint32_t chunk = find_chunk(places, address >> CHUNK_SHIFT);
+    uint64_t number = address >> GRAPH_CHUNK_BITS;
+    uint32_t chunk = find_chunk(places, number);
 
-    if (chunk == UINT32_MAX) chunk = add_chunk(places, address >> CHUNK_SHIFT);
+    if (chunk == UINT32_MAX) chunk = add_chunk(places, number);
     if (chunk == UINT32_MAX) return GRAPH_NO_PLACE_AT;
-    places->recent = chunk;
-    return chunk << GRAPH_INSIDE_BITS | inside(address);
+    places->recent[number % GRAPH_RECENT_CHUNKS] = chunk;
+    return chunk << GRAPH_INSIDE_BITS | graph_inside(address);
 }
 
 uint64_t
 graph_places_address(const struct graph_places *places, uint32_t place)
 {
-    return places->chunks[place >> GRAPH_INSIDE_BITS].address << CHUNK_SHIFT | (uint64_t)inside((uint64_t)place << 3) << 3;
+    uint64_t chunk = places->chunks[place >> GRAPH_INSIDE_BITS].address;
+
+    return chunk << GRAPH_CHUNK_BITS | (uint64_t)graph_inside((uint64_t)place << 3) << 3;
+}
+
+/* How many bits are set (Knuth 7.1.3). Without an instruction of its own, which not all machines
+ * have, this is shorter than a call. */
+static inline uint32_t
+bits_set(uint64_t word)
+{
+    word -= word >> 1 & UINT64_C(0x5555555555555555);
+    word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
+    word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return (uint32_t)(word * UINT64_C(0x0101010101010101) >> 56);
 }
 
 /* True if the chunk has that word. */
-static bool
+static inline bool
 used_p(const struct graph_chunk *chunk, uint32_t word)
 {
     return chunk->used[word / 64] >> word % 64 & 1;
 }
 
-/* The index of one of the chunk's words. */
-static uint32_t
+/* The index of one of the chunk's words; UINT32_MAX if the chunk does not have it. */
+static inline uint32_t
 index_of(const struct graph_chunk *chunk, uint32_t word)
 {
-    uint64_t below = chunk->used[word / 64] & ((UINT64_C(1) << word % 64) - 1);
+    uint64_t below;
 
     if ((chunk->used[0] & chunk->used[1]) == UINT64_MAX) return chunk->word + word;
-    return chunk->word + (uint32_t)__builtin_popcountll(below) +
-           (word < 64 ? 0 : (uint32_t)__builtin_popcountll(chunk->used[0]));
+    if (!used_p(chunk, word)) return UINT32_MAX;
+    below = chunk->used[word / 64] & ((UINT64_C(1) << word % 64) - 1);
+    return chunk->word + bits_set(below) + (word < 64 ? 0 : bits_set(chunk->used[0]));
 }
 
 /* Adds a word behind the last one. */
@@ -131,7 +138,7 @@ enum graph_places_added
 graph_places_add(struct graph_places *places, uint32_t place)
 {
     struct graph_chunk *chunk = &places->chunks[place >> GRAPH_INSIDE_BITS];
-    uint32_t at = inside((uint64_t)place << 3);
+    uint32_t at = graph_inside((uint64_t)place << 3);
 
     if (!chunk->first) {
         chunk->first = places->count + 1;
@@ -150,20 +157,18 @@ uint32_t
 graph_places_object(const struct graph_places *places, uint32_t place)
 {
     const struct graph_chunk *chunk = &places->chunks[place >> GRAPH_INSIDE_BITS];
-    uint32_t at = inside((uint64_t)place << 3), index;
-    uint64_t bit = UINT64_C(1) << at % 64;
+    uint32_t at = graph_inside((uint64_t)place << 3), index = index_of(chunk, at / 64);
+    uint64_t word = index == UINT32_MAX ? 0 : places->words[index];
 
-    if (!used_p(chunk, at / 64)) return 0;
-    index = index_of(chunk, at / 64);
-    if (!(places->words[index] & bit)) return 0;
-    return chunk->first + places->before[index] + (uint32_t)__builtin_popcountll(places->words[index] & (bit - 1));
+    if (!(word >> at % 64 & 1)) return 0;
+    return chunk->first + places->before[index] + bits_set(word & ((UINT64_C(1) << at % 64) - 1));
 }
 
 uint32_t
 graph_places_find(const struct graph_places *places, uint64_t address)
 {
-    uint32_t chunk = find_chunk(places, address >> CHUNK_SHIFT);
+    uint32_t chunk = find_chunk(places, address >> GRAPH_CHUNK_BITS);
 
     if (chunk == UINT32_MAX || address % 8) return 0;
-    return graph_places_object(places, chunk << GRAPH_INSIDE_BITS | inside(address));
+    return graph_places_object(places, chunk << GRAPH_INSIDE_BITS | graph_inside(address));
 }

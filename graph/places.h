@@ -9,6 +9,8 @@
 
 #define GRAPH_NO_PLACE_AT UINT32_MAX
 #define GRAPH_INSIDE_BITS 13 /* of a place */
+#define GRAPH_CHUNK_BITS 16  /* of an address: which byte of a chunk */
+#define GRAPH_RECENT_CHUNKS 16 /* a power of two */
 #define GRAPH_CHUNKS_MOST ((1u << (32 - GRAPH_INSIDE_BITS)) - 1) /* the last one's places would be GRAPH_NO_PLACE_AT */
 
 struct graph_chunk {
@@ -31,15 +33,36 @@ struct graph_places {
     struct heapprof_mem index_mem;
     uint32_t count;              /* of objects */
     uint32_t last;               /* place of the last object added */
-    uint32_t recent;             /* the chunk looked up last */
+    uint32_t recent[GRAPH_RECENT_CHUNKS]; /* chunks looked up last, by the low bits of their
+                                             addresses */
 };
 
 void graph_places_init(struct graph_places *places, struct graph_space *space);
 void graph_places_free(struct graph_places *places);
 
+/* Which 8 bytes of its chunk an address is in. */
+static inline uint32_t
+graph_inside(uint64_t address)
+{
+    return (uint32_t)(address >> 3) & ((1u << GRAPH_INSIDE_BITS) - 1);
+}
+
+/* The same as graph_places_at for a chunk that was not looked up lately. */
+uint32_t graph_places_enter(struct graph_places *places, uint64_t address);
+
 /* The place of an address. The address need not be that of an object. Returns GRAPH_NO_PLACE_AT
  * if there is no memory, or if addresses span more than 32 GB of chunks. */
-uint32_t graph_places_at(struct graph_places *places, uint64_t address);
+static inline uint32_t
+graph_places_at(struct graph_places *places, uint64_t address)
+{
+    uint64_t number = address >> GRAPH_CHUNK_BITS;
+    uint32_t chunk = places->recent[number % GRAPH_RECENT_CHUNKS];
+
+    if (chunk < places->chunk_count && places->chunks[chunk].address == number) {
+        return chunk << GRAPH_INSIDE_BITS | graph_inside(address);
+    }
+    return graph_places_enter(places, address);
+}
 
 enum graph_places_added {GRAPH_PLACED, GRAPH_PLACE_NO_MEMORY, GRAPH_PLACE_TWICE};
 
