@@ -16,8 +16,8 @@
  *
  * Two shortcuts are exact. The dominator of an object that a root refers to is the root: other
  * references to it change nothing and are not followed. These include nearly all references to
- * classes. And an object without references, to which exactly one reference leads, has its
- * referrer as its dominator: it gets no number. */
+ * classes. An object to which exactly one reference leads has its referrer as its dominator. If it
+ * has no references either, it gets no number. */
 #include "graph/dominators.h"
 
 #include <stdlib.h>
@@ -25,33 +25,34 @@
 
 #define UNNUMBERED UINT32_MAX
 
-struct frame {
-    uint32_t object, next;       /* its next reference; after the last one its class */
-};
+/* How many references lead to an object. FOLDED: one, and the object got no number. */
+enum referred {NEVER, ONCE, OFTEN, BY_ROOT, FOLDED};
 
 struct search {
     struct graph *graph;
     const struct graph_levels *levels;
     struct graph_dominators *result;
     struct graph_space *space;
-    uint8_t  *referred;          /* by object: 0, 1, 2 for more than once, or BY_ROOT */
+    uint8_t  *referred;          /* by object: enum referred */
     uint32_t *classes;           /* by layout: like layout_classes, without classes that a root
                                     refers to */
-    uint32_t *numbers;           /* by object: its number */
+    uint32_t *numbers;           /* by object: its number. They stand in result->dominators, until
+                                    the dominators are found */
     uint32_t *objects;           /* this one and those below by number */
     uint32_t *parents;
+    uint32_t *next;              /* the next reference to follow; after the last one the class */
     uint32_t *referrers_first;
-    uint32_t *referrers;         /* of each number the numbers that refer to it */
-    uint32_t *semi, *best;       /* semidominator; the number with the least semidominator on the
-                                    compressed path up */
+    uint32_t *referrers;         /* of each number the numbers that refer to it, if it is referred
+                                    to more than once */
+    uint32_t *semi;              /* semidominator. It stands where the end of the referrers stood */
+    uint32_t *best;              /* the number with the least semidominator on the compressed path
+                                    up */
     uint32_t *ancestors;         /* starts as parents; compression shortens it */
-    struct frame *frames;        /* the path down to the present object */
-    size_t    depth;
     uint32_t *way;               /* the path that is being compressed */
     uint32_t  count;             /* how many numbers */
-    size_t referred_capacity, classes_capacity, numbers_capacity, objects_capacity, parents_capacity,
-           referrers_first_capacity, referrers_capacity, semi_capacity, best_capacity, ancestors_capacity,
-           frames_capacity, way_capacity;
+    size_t referred_capacity, classes_capacity, objects_capacity, parents_capacity, next_capacity,
+           referrers_first_capacity, referrers_capacity, best_capacity, ancestors_capacity,
+           way_capacity;
 };
 
 #define GROW(search, array, count) \
@@ -59,14 +60,6 @@ struct search {
 #define RELEASE(search, array) GRAPH_SPACE_RELEASE((search)->space, (search)->array, (search)->array##_capacity)
 
 /* ---- what is referred to ---- */
-
-#define BY_ROOT 3
-
-static void
-refer(struct search *search, uint32_t object)
-{
-    if (search->referred[object] < 2) search->referred[object]++;
-}
 
 static bool
 root_skipped_p(const struct search *search, const struct graph_root *root)
@@ -88,116 +81,134 @@ static bool
 count_references(struct search *search)
 {
     const struct graph *graph = search->graph;
-    uint32_t layouts = graph->names.layout_count;
+    uint32_t layouts = graph->names.layout_count, count = graph->first[graph->count + 1];
+    const uint32_t *targets = graph->targets;
+    uint8_t *referred;
 
     if (!GROW(search, referred, graph->count + 1) || !GROW(search, classes, layouts)) return false;
-    for (uint32_t i = 0; i < graph->first[graph->count + 1]; i++) refer(search, graph->targets[i]);
+    referred = search->referred;
+    for (uint32_t i = 0; i < count; i++) {
+        referred[targets[i]] = referred[targets[i]] == NEVER ? ONCE : OFTEN;
+    }
     for (uint32_t i = 0; i < graph->root_count; i++) {
-        if (!root_skipped_p(search, &graph->roots[i])) search->referred[graph->roots[i].target] = BY_ROOT;
+        if (!root_skipped_p(search, &graph->roots[i])) referred[graph->roots[i].target] = BY_ROOT;
     }
     for (uint32_t i = 0; i < layouts; i++) {
         uint32_t object = graph->layout_classes[i];
-        bool root = object && search->referred[object] == BY_ROOT;
+        bool root = object && referred[object] == BY_ROOT;
         search->classes[i] = root ? 0 : object;
-        if (object && !root) search->referred[object] = 2;
+        if (object && !root) referred[object] = OFTEN;
     }
     return true;
 }
 
-static bool
+/* True if an object that is referred to once has no references. */
+static inline bool
 leaf_p(const struct search *search, uint32_t object)
 {
     const struct graph *graph = search->graph;
 
-    return search->referred[object] == 1 && graph_degree(graph, object) == 0 &&
-           !search->classes[graph->layouts[object]];
-}
-
-/* ---- 1: numbers ---- */
-
-/* Gives the next number to an object that `parent` refers to, and continues the search there. */
-static bool
-enter(struct search *search, uint32_t object, uint32_t parent)
-{
-    uint32_t number = search->count++;
-
-    if (!GROW(search, frames, search->depth + 1)) return false;
-    search->numbers[object] = number;
-    search->objects[number] = object;
-    search->parents[number] = parent;
-    search->frames[search->depth++] = (struct frame){object, object ? search->graph->first[object] : 0};
-    return true;
-}
-
-static void
-fold(struct search *search, uint32_t leaf, uint32_t into)
-{
-    search->result->dominators[leaf] = into;
-    search->result->retained[leaf] = search->graph->sizes[leaf];
-    search->result->retained[into] += search->graph->sizes[leaf];
-    search->result->reached++;
+    return graph_degree(graph, object) == 0 && !search->classes[graph->layouts[object]];
 }
 
 static inline bool
 skipped_p(const struct search *search, uint32_t from, uint32_t reference)
 {
-    const struct graph *graph = search->graph;
+    uint32_t to = search->graph->targets[reference], label = search->graph->labels[reference];
 
-    return graph_weaker_p(graph, search->levels, from, graph->targets[reference], graph->labels[reference]);
+    return graph_weaker_p(search->graph, search->levels, from, to, label);
 }
 
-/* Returns the next object that the frame's object refers to; UNNUMBERED if there are no more.
- * A reference that is looked through leads to 0, the root, which is numbered already. */
+/* ---- 1: numbers ---- */
+
+/* Gives the next number to an object that `parent` refers to. Returns the number. */
 static inline uint32_t
-next_target(const struct search *search, struct frame *frame)
+enter(struct search *search, uint32_t object, uint32_t parent)
 {
-    const struct graph *graph = search->graph;
+    uint32_t number = search->count++;
 
-    if (frame->object == 0) {
-        const struct graph_root *root;
-        if (frame->next == graph->root_count) return UNNUMBERED;
-        root = &graph->roots[frame->next++];
-        return root_skipped_p(search, root) ? 0 : root->target;
-    }
-    if (frame->next < graph->first[frame->object + 1]) {
-        uint32_t i = frame->next++;
-        return skipped_p(search, frame->object, i) ? 0 : graph->targets[i];
-    }
-    if (frame->next++ > graph->first[frame->object + 1]) return UNNUMBERED;
-    return class_of(search, frame->object);
+    search->numbers[object] = number;
+    search->objects[number] = object;
+    search->parents[number] = parent;
+    search->next[number] = search->graph->first[object];
+    return number;
 }
 
-/* Follows one reference. Returns false if there is no memory. */
-static inline bool
-follow(struct search *search)
+static inline void
+fold(struct search *search, uint32_t leaf, uint32_t into)
 {
-    struct frame *frame = &search->frames[search->depth - 1];
-    uint32_t from = frame->object, to = next_target(search, frame);
+    search->result->dominators[leaf] = into;
+    search->referred[leaf] = FOLDED;
+    search->result->reached++;
+}
 
-    if (to == UNNUMBERED) search->depth--;
-    else if (to == 0 || (from && search->referred[to] == BY_ROOT)) return true;
-    else if (leaf_p(search, to)) fold(search, to, from);
-    else {
-        bool first = search->numbers[to] == UNNUMBERED;
-        if (from) search->referrers_first[(first ? search->count : search->numbers[to]) + 1]++;
-        return !first || enter(search, to, search->numbers[from]);
+/* Follows one reference. Returns true if it leads to an object that needs a number. */
+static inline bool
+follow(struct search *search, uint32_t from, uint32_t to)
+{
+    uint8_t referred = search->referred[to];
+
+    if (referred >= BY_ROOT) return false;
+    if (referred == ONCE) {
+        if (!leaf_p(search, to)) return true;
+        fold(search, to, from);
+        return false;
     }
-    return true;
+    if (search->numbers[to] == UNNUMBERED) {
+        search->referrers_first[search->count + 1]++;
+        return true;
+    }
+    search->referrers_first[search->numbers[to] + 1]++;
+    return false;
+}
+
+/* Follows the references of a number from the next one on. Returns the first object that needs a
+ * number; 0 if there is none any more. */
+static inline uint32_t
+follow_all(struct search *search, uint32_t number)
+{
+    const struct graph *graph = search->graph;
+    uint32_t from = search->objects[number], end = graph->first[from + 1];
+    uint32_t next = search->next[number], class_object;
+    bool maybe_weaker = graph_maybe_weaker_p(graph, search->levels, from);
+
+    for (; next < end; next++) {
+        uint32_t to = graph->targets[next];
+        if ((maybe_weaker && skipped_p(search, from, next)) || !follow(search, from, to)) continue;
+        search->next[number] = next + 1;
+        return to;
+    }
+    class_object = next == end ? class_of(search, from) : 0;
+    search->next[number] = end + 1;
+    return class_object && follow(search, from, class_object) ? class_object : 0;
+}
+
+/* Numbers all objects that a root leads to, and that have no number yet. */
+static void
+number_from(struct search *search, const struct graph_root *root)
+{
+    uint32_t at;
+
+    if (root_skipped_p(search, root) || search->numbers[root->target] != UNNUMBERED) return;
+    at = enter(search, root->target, 0);
+    while (at > 0) {
+        uint32_t to = follow_all(search, at);
+        at = to ? enter(search, to, at) : search->parents[at];
+    }
 }
 
 static bool
 number(struct search *search)
 {
-    size_t count = (size_t)search->graph->count + 1;
+    const struct graph *graph = search->graph;
+    size_t count = (size_t)graph->count + 1;
 
-    if (!GROW(search, numbers, count) || !GROW(search, objects, count) ||
-        !GROW(search, parents, count) ||
-        !GROW(search, referrers_first, count + 1)) return false;
-    memset(search->numbers, 0xff, count * sizeof(*search->numbers));
-    if (!enter(search, 0, 0)) return false;
-    while (search->depth > 0 && follow(search));
-    RELEASE(search, frames);
-    return search->depth == 0;
+    if (!GROW(search, objects, count) || !GROW(search, parents, count) ||
+        !GROW(search, next, count) || !GROW(search, referrers_first, count + 1)) return false;
+    search->count = 1;
+    for (uint32_t i = 0; i < graph->root_count; i++) number_from(search, &graph->roots[i]);
+    RELEASE(search, next);
+    return true;
 }
 
 /* ---- who refers to a number ---- */
@@ -205,11 +216,8 @@ number(struct search *search)
 static inline void
 add_referrer(struct search *search, uint32_t from, uint32_t to)
 {
-    uint32_t number = search->numbers[to];
-
-    if (number != UNNUMBERED && number != 0 && search->referred[to] != BY_ROOT) {
-        search->referrers[search->referrers_first[number]++] = from;
-    }
+    if (search->referred[to] != OFTEN) return;
+    search->referrers[search->referrers_first[search->numbers[to]]++] = from;
 }
 
 /* While referrers are filled in, referrers_first[n] moves to the end of those of n, which is
@@ -218,27 +226,31 @@ static bool
 collect_referrers(struct search *search)
 {
     const struct graph *graph = search->graph;
-    uint32_t *first = search->referrers_first;
+    uint32_t *first = search->referrers_first, sum = 0;
 
-    for (uint32_t i = 0; i < search->count; i++) first[i + 1] += first[i];
-    if (!GROW(search, referrers, (size_t)first[search->count] + 1)) return false;
+    for (uint32_t i = 0; i <= search->count; i++) first[i] = sum += first[i];
+    if (!GROW(search, referrers, (size_t)sum + 1)) return false;
     for (uint32_t from = 1; from < search->count; from++) {
-        uint32_t object = search->objects[from], class_object = class_of(search, object);
-        for (uint32_t i = graph->first[object]; i < graph->first[object + 1]; i++) {
-            if (!skipped_p(search, object, i)) add_referrer(search, from, graph->targets[i]);
+        uint32_t object = search->objects[from], end = graph->first[object + 1];
+        uint32_t class_object = class_of(search, object);
+        bool maybe_weaker = graph_maybe_weaker_p(graph, search->levels, object);
+        for (uint32_t i = graph->first[object]; i < end; i++) {
+            if (maybe_weaker && skipped_p(search, object, i)) continue;
+            add_referrer(search, from, graph->targets[i]);
         }
         if (class_object) add_referrer(search, from, class_object);
     }
     memmove(first + 1, first, search->count * sizeof(*first));
     first[0] = 0;
-    RELEASE(search, numbers);
+    RELEASE(search, classes);
     return true;
 }
 
 /* ---- 2: semidominators ---- */
 
 /* Returns the number with the least semidominator on the path up from number, as far as the
- * path is in the forest (numbers from `linked` on). Returns UNNUMBERED if there is no memory. */
+ * path is in the forest (numbers from `linked` on, like number itself). Returns UNNUMBERED if there
+ * is no memory. */
 static inline uint32_t
 evaluate(struct search *search, uint32_t number, uint32_t linked)
 {
@@ -260,44 +272,78 @@ evaluate(struct search *search, uint32_t number, uint32_t linked)
     return best[number];
 }
 
+/* A number that is not done yet is its own semidominator. The end of a number's referrers is not
+ * needed once it is done. */
 static bool
 find_semidominators(struct search *search)
 {
-    if (!GROW(search, semi, search->count) || !GROW(search, best, search->count) ||
-        !GROW(search, ancestors, search->count)) return false;
+    const uint32_t *first = search->referrers_first, *referrers = search->referrers;
+
+    if (!GROW(search, best, search->count) || !GROW(search, ancestors, search->count)) return false;
+    search->semi = search->referrers_first + 1;
     memcpy(search->ancestors, search->parents, search->count * sizeof(*search->parents));
-    for (uint32_t i = 0; i < search->count; i++) search->semi[i] = search->best[i] = i;
     for (uint32_t i = search->count - 1; i > 0; i--) {
-        uint32_t least = search->parents[i];
-        for (uint32_t at = search->referrers_first[i]; at < search->referrers_first[i + 1]; at++) {
-            uint32_t best = evaluate(search, search->referrers[at], i + 1);
-            if (best == UNNUMBERED) return false;
-            if (search->semi[best] < least) least = search->semi[best];
+        uint32_t least = search->parents[i], end = first[i + 1];
+        for (uint32_t at = first[i]; at < end; at++) {
+            uint32_t semi = referrers[at];
+            if (semi > i) {
+                uint32_t best = evaluate(search, semi, i + 1);
+                if (best == UNNUMBERED) return false;
+                semi = search->semi[best];
+            }
+            if (semi < least) least = semi;
         }
         search->semi[i] = least;
+        search->best[i] = i;
     }
+    RELEASE(search, referrers);
+    RELEASE(search, best);
+    RELEASE(search, ancestors);
+    RELEASE(search, way);
     return true;
 }
 
 /* ---- 3: dominators, and what they retain ---- */
 
+/* Puts them in place of the numbers. */
 static void
 find_dominators(struct search *search)
 {
-    struct graph_dominators *result = search->result;
-    uint32_t *dominators = search->parents, *objects = search->objects;
+    const uint32_t *objects = search->objects, *semi = search->semi;
+    uint32_t *dominators = search->parents;
 
     for (uint32_t i = 1; i < search->count; i++) {
-        uint32_t dominator = dominators[i];
-        while (dominator > search->semi[i]) dominator = dominators[dominator];
+        uint32_t dominator = dominators[i], least = semi[i];
+        while (dominator > least) dominator = dominators[dominator];
         dominators[i] = dominator;
-        result->dominators[objects[i]] = objects[dominator];
+        search->result->dominators[objects[i]] = objects[dominator];
+    }
+    search->result->reached += search->count - 1;
+}
+
+static bool
+add_up_retained(struct search *search)
+{
+    struct graph_dominators *result = search->result;
+    const uint32_t *objects = search->objects, *dominators = search->parents;
+    const uint64_t *sizes = search->graph->sizes;
+    uint32_t count = search->graph->count;
+    uint64_t *retained;
+
+    if (!GRAPH_SPACE_GROW(search->space, result->retained, result->retained_capacity,
+                          (size_t)count + 1)) return false;
+    retained = result->retained;
+    for (uint32_t leaf = 1; leaf <= count; leaf++) {
+        if (search->referred[leaf] != FOLDED) continue;
+        retained[leaf] = sizes[leaf];
+        retained[result->dominators[leaf]] += sizes[leaf];
     }
     for (uint32_t i = search->count - 1; i > 0; i--) {
-        result->retained[objects[i]] += search->graph->sizes[objects[i]];
-        result->retained[objects[dominators[i]]] += result->retained[objects[i]];
+        uint32_t object = objects[i];
+        retained[object] += sizes[object];
+        retained[objects[dominators[i]]] += retained[object];
     }
-    result->reached += search->count - 1;
+    return true;
 }
 
 static void
@@ -305,15 +351,13 @@ free_search(struct search *search)
 {
     RELEASE(search, referred);
     RELEASE(search, classes);
-    RELEASE(search, numbers);
     RELEASE(search, objects);
     RELEASE(search, parents);
+    RELEASE(search, next);
     RELEASE(search, referrers_first);
     RELEASE(search, referrers);
-    RELEASE(search, semi);
     RELEASE(search, best);
     RELEASE(search, ancestors);
-    RELEASE(search, frames);
     RELEASE(search, way);
 }
 
@@ -327,13 +371,16 @@ graph_dominators_find(struct graph_dominators *dominators, struct graph *graph, 
 
     *dominators = (struct graph_dominators){.space = &graph->space, .levels = {.space = &graph->space}};
     if (!GRAPH_SPACE_GROW(&graph->space, dominators->dominators, dominators->dominators_capacity,
-                          count) ||
-        !GRAPH_SPACE_GROW(&graph->space, dominators->retained, dominators->retained_capacity,
                           count)) return false;
     memset(dominators->dominators, 0xff, count * sizeof(*dominators->dominators));
+    search.numbers = dominators->dominators;
     room = (exact || graph_levels_find(&dominators->levels, graph)) && count_references(&search) &&
            number(&search) && collect_referrers(&search) && find_semidominators(&search);
-    if (room) find_dominators(&search);
+    if (room) {
+        find_dominators(&search);
+        RELEASE(&search, referrers_first);
+        room = add_up_retained(&search);
+    }
     free_search(&search);
     return room;
 }
@@ -344,37 +391,4 @@ graph_dominators_free(struct graph_dominators *dominators)
     graph_levels_free(&dominators->levels);
     GRAPH_SPACE_RELEASE(dominators->space, dominators->dominators, dominators->dominators_capacity);
     GRAPH_SPACE_RELEASE(dominators->space, dominators->retained, dominators->retained_capacity);
-}
-
-/* ---- the tree from above ---- */
-
-bool
-graph_dominated_make(struct graph_dominated *dominated, struct graph *graph,
-                     const struct graph_dominators *dominators)
-{
-    uint32_t *first;
-    size_t count = (size_t)graph->count + 1;
-
-    *dominated = (struct graph_dominated){.space = &graph->space};
-    if (!GRAPH_SPACE_GROW(&graph->space, dominated->first, dominated->first_capacity, count + 1) ||
-        !GRAPH_SPACE_GROW(&graph->space, dominated->children, dominated->children_capacity,
-                          count)) return false;
-    first = dominated->first;
-    for (uint32_t i = 1; i < count; i++) {
-        if (dominators->dominators[i] != GRAPH_UNREACHED) first[dominators->dominators[i] + 1]++;
-    }
-    for (size_t i = 0; i < count; i++) first[i + 1] += first[i];
-    for (uint32_t i = 1; i < count; i++) {
-        if (dominators->dominators[i] != GRAPH_UNREACHED) dominated->children[first[dominators->dominators[i]]++] = i;
-    }
-    memmove(first + 1, first, count * sizeof(*first));
-    first[0] = 0;
-    return true;
-}
-
-void
-graph_dominated_free(struct graph_dominated *dominated)
-{
-    GRAPH_SPACE_RELEASE(dominated->space, dominated->first, dominated->first_capacity);
-    GRAPH_SPACE_RELEASE(dominated->space, dominated->children, dominated->children_capacity);
 }

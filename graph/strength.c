@@ -63,17 +63,23 @@ struct level_search {
 #define GROW(search, array, count) \
     GRAPH_SPACE_GROW((search)->space, (search)->array, (search)->array##_capacity, (size_t)(count))
 
-static bool
-reach(struct level_search *search, uint32_t to, uint8_t level)
+static inline void
+reach(struct level_search *search, uint32_t to)
 {
-    if (search->of[to] <= search->level) return true;
-    if (level > search->level) {
-        if (!GROW(search, weak, search->weak_count + 1)) return false;
-        search->weak[search->weak_count++] = (struct weak_reference){to, level};
-        return true;
-    }
+    if (search->of[to] <= search->level) return;
     search->of[to] = search->level;
     search->waiting[search->waiting_count++] = to;
+}
+
+/* Reaches an object now, or lets the reference wait. Returns false if there is no memory. */
+static bool
+follow(struct level_search *search, uint32_t to, uint8_t level)
+{
+    if (level <= search->level) reach(search, to);
+    else if (search->of[to] > level) {
+        if (!GROW(search, weak, search->weak_count + 1)) return false;
+        search->weak[search->weak_count++] = (struct weak_reference){to, level};
+    }
     return true;
 }
 
@@ -83,12 +89,17 @@ follow_all(struct level_search *search)
     const struct graph *graph = search->graph;
 
     while (search->waiting_count > 0) {
-        uint32_t from = search->waiting[--search->waiting_count], class_object = graph_class(graph, from);
-        for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++) {
-            if (search->of[graph->targets[i]] > search->level &&
-                !reach(search, graph->targets[i], graph_label_level(graph, graph->labels[i]))) return false;
+        uint32_t from = search->waiting[--search->waiting_count], end = graph->first[from + 1];
+        bool of_vm = graph->bits[from] & GRAPH_HAS_VM_LABELS;
+        for (uint32_t i = graph->first[from]; i < end; i++) {
+            uint32_t to = graph->targets[i];
+            if (!of_vm) {
+                reach(search, to);
+                continue;
+            }
+            if (!follow(search, to, graph_label_level(graph, graph->labels[i]))) return false;
         }
-        if (class_object) reach(search, class_object, GRAPH_FIRM);
+        reach(search, graph_class(graph, from));
     }
     return true;
 }
@@ -100,14 +111,14 @@ find_levels(struct level_search *search)
     const struct graph *graph = search->graph;
 
     for (uint32_t i = 0; i < graph->root_count; i++) {
-        if (!reach(search, graph->roots[i].target,
-                   graph_label_level(graph, graph_root_label(&graph->roots[i])))) return false;
+        if (!follow(search, graph->roots[i].target,
+                    graph_label_level(graph, graph_root_label(&graph->roots[i])))) return false;
     }
     for (size_t i = 0; i < sizeof(levels); i++) {
         search->level = levels[i];
         for (size_t at = 0; at < search->weak_count; at++) {
             struct weak_reference weak = search->weak[at];
-            if (weak.level == search->level) reach(search, weak.to, weak.level);
+            if (weak.level == search->level) reach(search, weak.to);
         }
         if (!follow_all(search)) return false;
     }
@@ -124,6 +135,7 @@ graph_levels_find(struct graph_levels *levels, struct graph *graph)
     *levels = (struct graph_levels){.space = &graph->space};
     if (!GRAPH_SPACE_GROW(levels->space, levels->of, levels->of_capacity, count)) return false;
     memset(levels->of, GRAPH_STRENGTHS, count);
+    levels->of[0] = GRAPH_FIRM; /* so it is never reached as a class that is not in the dump */
     search.of = levels->of;
     room = GROW(&search, waiting, count) && find_levels(&search);
     GRAPH_SPACE_RELEASE(search.space, search.waiting, search.waiting_capacity);

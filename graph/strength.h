@@ -47,8 +47,8 @@ graph_label_level(const struct graph *graph, uint32_t label)
 {
     uint32_t kind = graph_label_kind(label);
 
+    if (!graph_kind_of_vm_p(kind)) return GRAPH_FIRM;
     if (kind == HEAPPROF_DUMP_STACK) return GRAPH_ON_STACK;
-    if (kind != HEAPPROF_DUMP_FIELD && kind != HEAPPROF_DUMP_ROOT) return GRAPH_FIRM;
     return graph_role(&graph->names, graph_label_detail(label)) == GRAPH_ROLE_CACHE ? GRAPH_CACHED : GRAPH_FIRM;
 }
 
@@ -58,6 +58,14 @@ graph_shared_p(const struct graph *graph, uint32_t label)
 {
     return graph_label_kind(label) == HEAPPROF_DUMP_FIELD &&
            graph_role(&graph->names, graph_label_detail(label)) == GRAPH_ROLE_SHARED;
+}
+
+/* True if some references of the object may be looked through; false if surely none is. */
+static inline bool
+graph_maybe_weaker_p(const struct graph *graph, const struct graph_levels *levels, uint32_t from)
+{
+    return levels->of &&
+           (levels->of[from] != GRAPH_FIRM || (graph->bits[from] & GRAPH_HAS_VM_LABELS));
 }
 
 /* True if the reference is looked through. From 0 for a root. */

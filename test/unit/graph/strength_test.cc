@@ -137,6 +137,33 @@ TEST(Strength, LevelsAreThoseOfTheStrongestPaths)
     }
 }
 
+// Object 1 holds 3 by a name, 2 by a label of the VM's. A file may give an object a label that real
+// dumps have for roots only.
+TEST(Strength, ReferencesOfTheVmAreLookedThroughWhateverTheirLabel)
+{
+    for (auto label : {std::make_pair(HEAPPROF_DUMP_FIELD, "call cache"),
+                       std::make_pair(HEAPPROF_DUMP_ROOT, "call cache"),
+                       std::make_pair(HEAPPROF_DUMP_STACK, "sp+0")}) {
+        SCOPED_TRACE(label.first);
+        Drawing drawing(1);
+        for (int i = 0; i < 3; i++) drawing.Add("T_OBJECT", "Order");
+        drawing.Root(1, HEAPPROF_DUMP_GLOBAL, "$one");
+        drawing.Root(2, HEAPPROF_DUMP_GLOBAL, "$other");
+        drawing.Refer(1, 3, HEAPPROF_DUMP_IVAR, "@kept");
+        drawing.Refer(2, 3, label.first, label.second);
+        LoadedGraph loaded(FileOf(drawing));
+        graph_dominators looked_through, exact;
+
+        ASSERT_TRUE(loaded.loaded) << loaded.error;
+        ASSERT_TRUE(graph_dominators_find(&looked_through, &loaded.graph, false));
+        ASSERT_TRUE(graph_dominators_find(&exact, &loaded.graph, true));
+        EXPECT_EQ(1u, looked_through.dominators[3]);
+        EXPECT_EQ(0u, exact.dominators[3]);
+        graph_dominators_free(&exact);
+        graph_dominators_free(&looked_through);
+    }
+}
+
 void
 ExpectDominators(const Expected &expected, const graph_dominators &found)
 {
