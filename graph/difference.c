@@ -23,6 +23,8 @@ struct dump_comparison {
     uint32_t *last[GRAPH_DUMPS_MOST]; /* by object: the same one in the last dump, if it is a survivor; otherwise 0 */
     uint32_t *rows[GRAPH_DUMPS_MOST]; /* by object: row + 1; 0 if it is not reached */
     uint32_t *class_names;       /* by class of the present dump: string + 1 */
+    uint32_t *pattern_rows;      /* by pattern of the last dump: its row + 1; 0 if it has none
+                                    yet */
 };
 
 static bool
@@ -153,6 +155,17 @@ class_name_of(struct dump_comparison *comparison, const struct graph *graph, uin
     return *known;
 }
 
+/* The row of a pattern of survivors and of what they hold. Returns row + 1; 0 if there is no
+ * memory. */
+static inline uint32_t
+row_of_pattern(struct dump_comparison *comparison, uint32_t pattern)
+{
+    uint32_t *row = &comparison->pattern_rows[pattern];
+
+    if (!*row) *row = find_or_add(comparison->result, pattern, 0, 0, false);
+    return *row;
+}
+
 /* The row of what a survivor of the last dump holds, or a root (0): of an object that the label
  * leads to. Returns row + 1; 0 if there is no memory. */
 static uint32_t
@@ -162,7 +175,7 @@ row_of_held(struct dump_comparison *comparison, uint32_t holder, const struct gr
     uint32_t pattern = holder ? comparison->result->patterns.of[holder] : 0, class_name;
 
     if (holder && !graph_layout(last, holder)->structure) {
-        return find_or_add(comparison->result, pattern, 0, 0, false);
+        return row_of_pattern(comparison, pattern);
     }
     class_name = class_name_of(comparison, graph, object);
     return class_name ? find_or_add(comparison->result, pattern, graph_label_kind(label) + 1, class_name, true) : 0;
@@ -175,7 +188,7 @@ row_of(struct dump_comparison *comparison, size_t dump, uint32_t object)
     const struct graph_dump *in = &comparison->dumps[dump];
     uint32_t survivor = comparison->last[dump][object], next = comparison->next[dump][object], dominator;
 
-    if (survivor) return find_or_add(comparison->result, comparison->result->patterns.of[survivor], 0, 0, false);
+    if (survivor) return row_of_pattern(comparison, comparison->result->patterns.of[survivor]);
     if (next) return comparison->rows[dump + 1][next];
     dominator = in->dominators->dominators[object];
     if (dominator && !comparison->last[dump][dominator]) return comparison->rows[dump][dominator];
@@ -264,8 +277,11 @@ static bool
 compare(struct dump_comparison *comparison)
 {
     const struct graph_dump *last = &comparison->dumps[comparison->count - 1];
-    bool room = graph_patterns_make(&comparison->result->patterns, last->graph, last->tree) && identify(comparison);
+    struct graph_patterns *patterns = &comparison->result->patterns;
+    bool room = graph_patterns_make(patterns, last->graph, last->tree) && identify(comparison);
 
+    if (room) comparison->pattern_rows = calloc(patterns->count, sizeof(*comparison->pattern_rows));
+    room = comparison->pattern_rows;
     for (size_t i = comparison->count; room && i-- > 0;) room = add_dump(comparison, i);
     return room;
 }
@@ -283,6 +299,7 @@ graph_difference_make(struct graph_difference *difference, const struct graph_du
     room = difference->survived && compare(&comparison);
     difference->rows = comparison.rows[count - 1];
     difference->last = comparison.last[0];
+    free(comparison.pattern_rows);
     for (size_t i = 0; i < count; i++) {
         free(comparison.next[i]);
         if (i > 0) free(comparison.last[i]);

@@ -13,16 +13,27 @@
 
 /* ---- which group ---- */
 
-static uint32_t
+/* Only by stack and by file, samples count for others. */
+static inline bool
+sampled_p(enum graph_grouping by)
+{
+    return by == GRAPH_BY_STACK || by == GRAPH_BY_FILE;
+}
+
+static inline const struct graph_sample *
+sample_of(const struct graph *graph, uint32_t object, enum graph_grouping by)
+{
+    return sampled_p(by) ? graph_sample(graph, object) : NULL;
+}
+
+static inline uint32_t
 key_of(const struct graph *graph, uint32_t object, enum graph_grouping by)
 {
     const struct graph_sample *sample;
 
-    switch (by) {
-      case GRAPH_BY_CLASS: return graph_class_number(graph, object);
-      case GRAPH_BY_AGE: return graph->bits[object] & HEAPPROF_DUMP_AGE;
-      default: sample = graph_sample(graph, object);
-    }
+    if (by == GRAPH_BY_CLASS) return graph_class_number(graph, object);
+    if (by == GRAPH_BY_AGE) return graph->bits[object] & HEAPPROF_DUMP_AGE;
+    sample = sample_of(graph, object, by);
     if (!sample) return 0;
     return by == GRAPH_BY_STACK ? sample->stack : graph->names.stacks[graph_site(&graph->names, sample->stack)].file;
 }
@@ -39,31 +50,28 @@ keys_of(const struct graph *graph, enum graph_grouping by)
 }
 
 /* How many objects this one stands for. */
-static double
-weight_of(const struct graph *graph, uint32_t object, enum graph_grouping by)
+static inline double
+weight_of(const struct graph_sample *sample)
 {
-    const struct graph_sample *sample;
-
-    if (by == GRAPH_BY_CLASS || by == GRAPH_BY_AGE) return 1;
-    sample = graph_sample(graph, object);
     return sample ? (double)sample->weight / 1000 : 1;
 }
 
-static bool
+static inline bool
 add(struct graph_groups *groups, const struct graph *graph, uint32_t object,
     enum graph_grouping by)
 {
-    uint32_t key = key_of(graph, object, by), number;
-    double weight = weight_of(graph, object, by);
+    uint32_t key = key_of(graph, object, by);
+    double weight = weight_of(sample_of(graph, object, by));
+    struct graph_group *group;
 
     if (!groups->by_key[key]) {
         if (!GROW(groups, all, groups->count + 1)) return false;
         groups->all[groups->count].key = key;
         groups->by_key[key] = ++groups->count;
     }
-    number = groups->of[object] = groups->by_key[key] - 1;
-    groups->all[number].objects += weight;
-    groups->all[number].bytes += weight * (double)graph->sizes[object];
+    group = &groups->all[groups->by_key[key] - 1];
+    group->objects += weight;
+    group->bytes += weight * (double)graph->sizes[object];
     return true;
 }
 
@@ -77,31 +85,43 @@ struct descent {
     enum graph_grouping by;
 };
 
-static void
-enter(struct descent *descent, uint32_t object)
+static inline uint32_t
+group_of(const struct descent *descent, uint32_t object)
 {
-    uint32_t group = descent->groups->of[object];
-
-    if (descent->groups->inside[group]++ > 0) return;
-    descent->groups->all[group].retained += weight_of(descent->graph, object, descent->by) *
-                                            (double)descent->dominators->retained[object];
+    return descent->groups->by_key[key_of(descent->graph, object, descent->by)] - 1;
 }
 
+static inline void
+add_retained(const struct descent *descent, uint32_t group, uint32_t object)
+{
+    double weight = weight_of(sample_of(descent->graph, object, descent->by));
+
+    descent->groups->all[group].retained += weight * (double)descent->dominators->retained[object];
+}
+
+/* Does not go down to what retains nothing but itself. */
 static void
 descend(struct descent *descent)
 {
-    uint32_t *next = descent->dominated.first, at = 0;
+    const uint32_t *dominators = descent->dominators->dominators;
+    const uint32_t *children = descent->dominated.children;
+    const uint64_t *retained = descent->dominators->retained, *sizes = descent->graph->sizes;
+    uint32_t *next = descent->dominated.first, *inside = descent->groups->inside, at = 0;
+    uint32_t reached = descent->dominators->reached;
 
     for (;;) {
-        const uint32_t *dominators = descent->dominators->dominators;
-        uint32_t child = next[at] < descent->dominators->reached ? descent->dominated.children[next[at]] : 0;
+        uint32_t child = next[at] < reached ? children[next[at]] : 0;
         if (child && dominators[child] == at) {
+            uint32_t group = group_of(descent, child);
             next[at]++;
-            enter(descent, at = child);
+            if (inside[group] == 0) add_retained(descent, group, child);
+            if (retained[child] == sizes[child]) continue;
+            inside[group]++;
+            at = child;
         }
         else if (at == 0) return;
         else {
-            descent->groups->inside[descent->groups->of[at]]--;
+            inside[group_of(descent, at)]--;
             at = dominators[at];
         }
     }
@@ -125,7 +145,7 @@ graph_groups_make(struct graph_groups *groups, struct graph *graph,
     bool room;
 
     *groups = (struct graph_groups){.space = &graph->space};
-    if (!GROW(groups, of, graph->count + 1) || !GROW(groups, by_key, keys_of(graph, by))) return false;
+    if (!GROW(groups, by_key, keys_of(graph, by))) return false;
     for (uint32_t object = 1; object <= graph->count; object++) {
         if (dominators->dominators[object] == GRAPH_UNREACHED) continue;
         if (!add(groups, graph, object, by)) return false;
@@ -141,7 +161,6 @@ void
 graph_groups_free(struct graph_groups *groups)
 {
     GRAPH_SPACE_RELEASE(groups->space, groups->all, groups->all_capacity);
-    GRAPH_SPACE_RELEASE(groups->space, groups->of, groups->of_capacity);
     GRAPH_SPACE_RELEASE(groups->space, groups->by_key, groups->by_key_capacity);
     GRAPH_SPACE_RELEASE(groups->space, groups->inside, groups->inside_capacity);
 }

@@ -22,11 +22,10 @@ struct graph_groups {
     struct graph_space *space;
     struct graph_group *all;
     uint32_t count;
-    uint32_t *of;                /* group of each object */
     uint32_t *by_key;            /* group + 1 */
     uint32_t *inside;            /* by group: how many of its objects are on the current path
                                     down the dominator tree */
-    size_t   all_capacity, of_capacity, by_key_capacity, inside_capacity;
+    size_t   all_capacity, by_key_capacity, inside_capacity;
 };
 
 /* Groups all objects that roots reach. Returns false if there is no memory. The caller frees
@@ -35,7 +34,7 @@ bool graph_groups_make(struct graph_groups *groups, struct graph *graph,
                        const struct graph_dominators *dominators, enum graph_grouping by);
 void graph_groups_free(struct graph_groups *groups);
 
-/* Largest first; after that, of means nothing any more. */
+/* Largest first. */
 void graph_groups_sort(struct graph_groups *groups, bool by_retained);
 
 #endif

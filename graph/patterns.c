@@ -87,6 +87,32 @@ find_or_add(struct graph_patterns *patterns, uint32_t parent, uint32_t label, ui
     return patterns->count++;
 }
 
+/* ---- steps that were looked up lately ---- */
+
+/* Objects side by side take the same few steps again and again. */
+#define RECENT_STEPS 256 /* a power of two */
+
+struct recent_step {
+    uint32_t parent, label, class_number;
+    uint32_t number;             /* pattern; 0: nothing is here */
+};
+
+/* Like find_or_add. `recent` has RECENT_STEPS elements. */
+static inline uint32_t
+find_step(struct graph_patterns *patterns, struct recent_step *recent, struct recent_step step,
+          uint32_t example)
+{
+    uint32_t label = step.label ^ step.label >> GRAPH_DETAIL_BITS;
+    uint32_t mixed = (step.parent * 31 + step.class_number) * 31 + label;
+    struct recent_step *known = &recent[(mixed ^ mixed >> 8) % RECENT_STEPS];
+
+    if (known->number && known->parent == step.parent && known->label == step.label &&
+        known->class_number == step.class_number) return known->number;
+    step.number = find_or_add(patterns, step.parent, step.label, step.class_number, example);
+    *known = step;
+    return step.number;
+}
+
 #define PLACE_BYTES 600
 
 /* Returns the number of the place of a thread or fiber; UINT32_MAX if there is no memory. */
@@ -106,11 +132,12 @@ static uint32_t
 pattern_class(struct graph_patterns *patterns, const struct graph *graph, uint32_t object)
 {
     const struct graph_names *names = &graph->names;
-    uint32_t name = graph_module_name(graph, object), text, place;
+    const struct graph_layout *layout = graph_layout(graph, object);
+    uint32_t name = layout->module ? graph_module_name(graph, object) : 0, text, place;
 
     if (name) return names->class_count + name;
-    text = graph_layout(graph, object)->thread ? graph_text(graph, object) : 0;
-    if (!text) return graph_class_number(graph, object);
+    text = layout->thread ? graph_text(graph, object) : 0;
+    if (!text) return layout->class_number;
     place = place_of(patterns, graph, object, text);
     return place == UINT32_MAX ? place : names->class_count + names->string_count + place;
 }
@@ -119,6 +146,8 @@ bool
 graph_patterns_make(struct graph_patterns *patterns, struct graph *graph,
                     const struct graph_tree *tree)
 {
+    struct recent_step recent[RECENT_STEPS] = {0};
+
     *patterns = (struct graph_patterns){.space = &graph->space, .count = 1};
     rb_heapprof_mem_init(&patterns->index_mem, SIZE_MAX);
     rb_heapprof_strings_init(&patterns->places, &patterns->index_mem);
@@ -126,17 +155,20 @@ graph_patterns_make(struct graph_patterns *patterns, struct graph *graph,
         !GRAPH_SPACE_GROW(patterns->space, patterns->of, patterns->of_capacity,
                           (size_t)graph->count + 1)) return false;
     for (uint32_t at = 0; at < tree->count; at++) {
-        uint32_t object = tree->order[at], number = patterns->of[tree->from[object]];
-        if (!graph_shared_p(graph, tree->labels[object]) || !number) {
-            uint32_t class_number = pattern_class(patterns, graph, object);
-            if (class_number == UINT32_MAX) return false;
-            number = find_or_add(patterns, number, graph_merged_label(tree->labels[object]), class_number, object);
+        uint32_t object = tree->order[at], label = tree->labels[object];
+        uint32_t number = patterns->of[tree->from[object]];
+        if (!number || !graph_shared_p(graph, label)) {
+            struct recent_step step = {number, graph_merged_label(label),
+                                       pattern_class(patterns, graph, object), 0};
+            if (step.class_number == UINT32_MAX) return false;
+            number = find_step(patterns, recent, step, object);
             if (!number) return false;
             patterns->all[number].objects++;
         }
         patterns->of[object] = number;
         patterns->all[number].bytes += graph->sizes[object];
     }
+    rb_heapprof_index_release(&patterns->index, &patterns->index_mem);
     return true;
 }
 

@@ -73,44 +73,45 @@ graph_closed_sort(struct graph_closed *closed)
 }
 
 static bool
-closed_p(const struct path_search *search, uint32_t from, uint32_t to, uint32_t label)
+closed_p(const struct path_search *search, struct graph_closed_reference reference)
 {
     const struct graph_closed *closed = search->closed;
-    struct graph_closed_reference reference = {from, to, label};
 
-    if (!closed) return false;
-    if (closed->objects[to] || graph_weaker_p(search->graph, closed->levels, from, to, label)) return true;
-    return closed->reference_count > 0 && bsearch(&reference, closed->references, closed->reference_count,
-                                                  sizeof(reference), compare_references);
+    if (closed->objects[reference.to] ||
+        graph_weaker_p(search->graph, closed->levels, reference.from, reference.to,
+                       reference.label)) return true;
+    return closed->reference_count > 0 &&
+           bsearch(&reference, closed->references, closed->reference_count, sizeof(reference),
+                   compare_references);
 }
 
-static void
-reach(struct path_search *search, uint32_t from, uint32_t to, uint32_t label)
+static inline void
+reach(struct path_search *search, uint32_t from, uint32_t to, uint32_t label, uint32_t distance)
 {
     struct graph_tree *tree = search->tree;
 
     tree->from[to] = from;
     tree->labels[to] = label;
     tree->order[tree->count++] = to;
-    search->distances[to] = from ? search->distances[from] + 1 : ROOT_DISTANCE;
+    search->distances[to] = distance;
 }
 
-/* Follows a reference now, or lets it wait. Returns false if there is no memory. */
-static bool
-follow(struct path_search *search, uint32_t from, uint32_t to, uint32_t label, enum graph_strength strength)
+/* Follows a reference to an object that is not reached yet: now, or later. The distance is that of
+ * the object. Returns false if there is no memory. */
+static inline bool
+follow(struct path_search *search, struct graph_closed_reference reference, uint32_t distance,
+       enum graph_strength strength)
 {
-    uint32_t distance = from ? search->distances[from] + 1 : ROOT_DISTANCE;
-
-    if (search->tree->from[to] != GRAPH_UNREACHED ||
-        closed_p(search, from, to, label)) return true;
+    if (search->closed && closed_p(search, reference)) return true;
     if (strength <= search->strength) {
-        reach(search, from, to, label);
+        reach(search, reference.from, reference.to, reference.label, distance);
         return true;
     }
     if (!GRAPH_SPACE_GROW(search->tree->space, search->waiting, search->waiting_capacity,
                           search->waiting_count + 1)) return false;
     search->waiting[search->waiting_count++] =
-        (struct waiting_reference){from, to, label, distance, (uint8_t)strength};
+        (struct waiting_reference){reference.from, reference.to, reference.label, distance,
+                                   (uint8_t)strength};
     return true;
 }
 
@@ -118,16 +119,21 @@ static bool
 follow_all(struct path_search *search, uint32_t from)
 {
     const struct graph *graph = search->graph;
-    uint32_t class_object = graph_class(graph, from);
-    bool room = true;
+    const uint32_t *reached = search->tree->from;
+    uint32_t class_object = graph_class(graph, from), end = graph->first[from + 1];
+    uint32_t distance = search->distances[from] + 1;
+    struct graph_closed_reference to_class = {from, class_object,
+                                              graph_label(HEAPPROF_DUMP_CLASS, 0)};
+    bool firm = !graph_layout(graph, from)->thread && !(graph->bits[from] & GRAPH_HAS_VM_LABELS);
 
-    for (uint32_t i = graph->first[from]; room && i < graph->first[from + 1]; i++) {
-        uint32_t to = graph->targets[i], label = graph->labels[i];
-        if (search->tree->from[to] != GRAPH_UNREACHED) continue;
-        room = follow(search, from, to, label, graph_strength(graph, from, label));
+    for (uint32_t i = graph->first[from]; i < end; i++) {
+        struct graph_closed_reference reference = {from, graph->targets[i], graph->labels[i]};
+        if (reached[reference.to] != GRAPH_UNREACHED) continue;
+        if (!follow(search, reference, distance,
+                    firm ? GRAPH_FIRM : graph_strength(graph, from, reference.label))) return false;
     }
-    if (!class_object) return room;
-    return room && follow(search, from, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0), GRAPH_FIRM);
+    if (!class_object || reached[class_object] != GRAPH_UNREACHED) return true;
+    return follow(search, to_class, distance, GRAPH_FIRM);
 }
 
 static int
@@ -158,7 +164,7 @@ find_paths(struct path_search *search)
                                      reference->distance <= search->distances[tree->order[search->looked_at]] + 1);
         if (!waited) room = follow_all(search, tree->order[search->looked_at++]);
         else if (next++, tree->from[reference->to] == GRAPH_UNREACHED) {
-            reach(search, reference->from, reference->to, reference->label);
+            reach(search, reference->from, reference->to, reference->label, reference->distance);
         }
     }
     search->waiting_count -= end;
@@ -206,7 +212,9 @@ find_all_paths(struct path_search *search)
     reach_modules(search);
     for (uint32_t i = 0; i < graph->root_count; i++) {
         const struct graph_root *root = &graph->roots[i];
-        if (!follow(search, 0, root->target, graph_root_label(root),
+        struct graph_closed_reference reference = {0, root->target, graph_root_label(root)};
+        if (search->tree->from[root->target] != GRAPH_UNREACHED) continue;
+        if (!follow(search, reference, ROOT_DISTANCE,
                     graph_root_strength(graph, root))) return false;
     }
     for (; search->strength < GRAPH_STRENGTHS; search->strength++) if (!find_paths(search)) return false;
@@ -260,18 +268,28 @@ label_roots(struct graph_tree *tree, const struct graph *graph, const struct gra
     }
 }
 
+/* Most references neither come from the dominator nor are constants of an object that has only
+ * indirect ones. These change nothing. */
 static void
 label_references(struct graph_tree *tree, const struct graph *graph, const struct graph_levels *levels)
 {
+    const uint32_t *dominators = tree->from;
+
     for (uint32_t from = 1; from <= graph->count; from++) {
-        uint32_t class_object = graph_class(graph, from);
-        if (tree->from[from] == GRAPH_UNREACHED) continue;
-        for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++) {
-            uint32_t to = graph->targets[i];
-            if (graph_weaker_p(graph, levels, from, to, graph->labels[i])) continue;
-            label(tree, graph, from, to, graph->labels[i]);
+        uint32_t class_object = graph_class(graph, from), end = graph->first[from + 1];
+        bool maybe_weaker;
+        if (dominators[from] == GRAPH_UNREACHED) continue;
+        maybe_weaker = graph_maybe_weaker_p(graph, levels, from);
+        for (uint32_t i = graph->first[from]; i < end; i++) {
+            uint32_t to = graph->targets[i], of_reference = graph->labels[i];
+            bool constant = graph_label_kind(of_reference) == HEAPPROF_DUMP_CONSTANT;
+            if (dominators[to] != from && !constant) continue;
+            if (maybe_weaker && graph_weaker_p(graph, levels, from, to, of_reference)) continue;
+            label(tree, graph, from, to, of_reference);
         }
-        if (class_object) label(tree, graph, from, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0));
+        if (class_object && dominators[class_object] == from) {
+            label(tree, graph, from, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0));
+        }
     }
 }
 
@@ -279,14 +297,14 @@ label_references(struct graph_tree *tree, const struct graph *graph, const struc
 static void
 put_in_order(struct graph_tree *tree, const struct graph_dominated *dominated)
 {
-    uint32_t from = 0;
+    const uint32_t *first = dominated->first, *children = dominated->children;
+    uint32_t *order = tree->order, count = 0, from = 0;
 
-    for (uint32_t at = 0; ; from = tree->order[at++]) {
-        for (uint32_t i = dominated->first[from]; i < dominated->first[from + 1]; i++) {
-            tree->order[tree->count++] = dominated->children[i];
-        }
-        if (at == tree->count) break;
+    for (uint32_t at = 0; ; from = order[at++]) {
+        for (uint32_t i = first[from]; i < first[from + 1]; i++) order[count++] = children[i];
+        if (at == count) break;
     }
+    tree->count = count;
 }
 
 bool

@@ -45,13 +45,13 @@ find_trees(struct cli_graph *graph, int trees)
 
     cli_doing("finding what keeps what");
     room = graph_dominators_find(&graph->dominators, &graph->graph, trees & CLI_GRAPH_EXACTLY);
-    if (room && (trees & CLI_GRAPH_SHORTEST)) {
-        cli_doing("finding the strongest paths");
-        room = graph_shortest(&graph->shortest, &graph->graph, NULL);
-    }
     if (room && (trees & CLI_GRAPH_DOMINATOR_TREE)) {
         cli_doing("putting in order what keeps what");
         room = graph_dominator_tree(&graph->dominator_tree, &graph->graph, &graph->dominators);
+    }
+    if (room && (trees & CLI_GRAPH_SHORTEST)) {
+        cli_doing("finding the strongest paths");
+        room = graph_shortest(&graph->shortest, &graph->graph, NULL);
     }
     cli_doing(NULL);
     return room;
