@@ -31,7 +31,8 @@ ATTACHOPTS =
 bench-attach: ruby heapprof
 	+$(call in-ruby,bench/attach.rb $(ATTACHOPTS))
 
-# Time and memory of `heapprof graph` for a generated heap. ANALYSISOPTS=OBJECTS [--memory=SIZE]
+# Time and memory of `heapprof graph` for a generated heap. ANALYSISOPTS=OBJECTS [--memory=SIZE], or hostile: for files that
+# were made to take much memory.
 ANALYSISOPTS = 10000000
 
 bench-graph-analysis: heapprof

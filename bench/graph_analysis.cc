@@ -1,12 +1,17 @@
 // graph_analysis.cc - how long `heapprof graph` takes for a heap of so many objects, and how much memory.
 //
 //   graph_analysis HEAPPROF OBJECTS [--memory=SIZE]
+//   graph_analysis HEAPPROF hostile
+//
+// hostile: files that take as much memory as possible for each byte, zlib undone. Real dumps have
+// 10 to 11 bytes an object.
 //
 // Half of the objects are leaves with one referrer, as in a Ruby heap; three of ten have 3 references, two of ten have 5.
 // References lead nearby as a rule, and anywhere one time in ten. With that to its class each object has about 3.
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 #include <string>
 #include <sys/resource.h>
@@ -103,8 +108,46 @@ private:
     std::mt19937_64 random_{1};
 };
 
+// A chain of objects of one reference each: 4 bytes an object. With one layout it is a list; with
+// one more than a period may have, each object is a pattern.
+GraphFile
+Chain(uint64_t objects, uint32_t steps)
+{
+    GraphFile file;
+    for (uint32_t step = 0; step < steps; step++) {
+        file.Layout("T_OBJECT", 0, "C" + std::to_string(step), {{HEAPPROF_DUMP_IVAR, "@next"}});
+    }
+    for (uint64_t object = 0; object < objects; object++) {
+        Object record;
+        record.layout = static_cast<uint32_t>(object % steps);
+        record.labelled = {To(AddressOf((object + 1) % objects))};
+        if (object % kSlotsOfPage == 0) file.Page(AddressOf(object), 40);
+        file.Add(static_cast<uint32_t>(object % kSlotsOfPage), record);
+    }
+    file.Root(HEAPPROF_DUMP_GLOBAL, "$chain", "", AddressOf(0));
+    return file;
+}
+
+// Objects without references, far enough apart that each has a word of its own in graph/places:
+// 3 bytes an object.
+GraphFile
+Apart(uint64_t objects)
+{
+    constexpr uint32_t kSlot = 640, kSlots = 65536 / kSlot;
+    GraphFile file;
+    Object record;
+    record.layout = file.Layout("T_STRING", 0, "String");
+    for (uint64_t object = 0; object < objects; object++) {
+        if (object % kSlots == 0) file.Page(kPage + object / kSlots * 0x10000, kSlot);
+        file.Add(static_cast<uint32_t>(object % kSlots), record);
+    }
+    file.Root(HEAPPROF_DUMP_GLOBAL, "$one", "", kPage);
+    return file;
+}
+
+// Runs the command. If the size of the file is given, says how many times as much memory it took.
 void
-Measure(const std::vector<std::string> &command)
+Measure(const std::vector<std::string> &command, size_t file_bytes = 0)
 {
     std::vector<char *> words;
     for (const std::string &word : command) words.push_back(const_cast<char *>(word.c_str()));
@@ -121,7 +164,26 @@ Measure(const std::vector<std::string> &command)
     wait4(pid, &status, 0, &usage);
     double seconds = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                      static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-    printf("%-14s %7.2f s CPU  %6.0f MB%s\n", command[2].c_str(), seconds, static_cast<double>(usage.ru_maxrss) / 1024, status ? "  FAILED" : "");
+    double bytes = static_cast<double>(usage.ru_maxrss) * 1024;
+    printf("%-14s %7.2f s CPU  %6.0f MB%s", command[2].c_str(), seconds, bytes / 1048576,
+           status ? "  FAILED" : "");
+    if (file_bytes) printf("  %.0f times the file", bytes / static_cast<double>(file_bytes));
+    putchar('\n');
+}
+
+void
+MeasureHostile(const char *heapprof, const char *path, const char *name, GraphFile file)
+{
+    std::string bytes = file.Bytes(), packed = file.Bytes(HEAPPROF_DUMP_ZLIB);
+    FILE *out = fopen(path, "w");
+    if (!out || fwrite(packed.data(), 1, packed.size(), out) != packed.size() || fclose(out) != 0) {
+        exit((perror(path), 1));
+    }
+    printf("%s: %zu kB, zlib makes %zu kB of it\n", name, bytes.size() >> 10, packed.size() >> 10);
+    for (const char *what : {"info", "top", "report"}) {
+        Measure({heapprof, "graph", what, path}, bytes.size());
+    }
+    Measure({heapprof, "graph", "diff", path, path}, 2 * bytes.size());
 }
 
 } // namespace
@@ -132,14 +194,24 @@ main(int argc, char **argv)
     if (argc < 3) return fprintf(stderr, "usage: graph_analysis HEAPPROF OBJECTS [--memory=SIZE]\n"), 2;
     char path[] = "/var/tmp/graph_analysis-XXXXXX";
     FILE *out = fdopen(mkstemp(path), "w");
+    if (!strcmp(argv[2], "hostile")) {
+        fclose(out);
+        MeasureHostile(argv[1], path, "a list", Chain(2000000, 1));
+        MeasureHostile(argv[1], path, "a chain of patterns", Chain(2000000, 9));
+        MeasureHostile(argv[1], path, "objects apart", Apart(2000000));
+        unlink(path);
+        return 0;
+    }
     uint64_t objects = strtoull(argv[2], nullptr, 10);
     uint64_t references = Generator(out, objects).Write();
     printf("%llu objects, %llu references with those to classes, %.0f MB of file\n", static_cast<unsigned long long>(objects),
            static_cast<unsigned long long>(references + objects), static_cast<double>(ftell(out)) / 1048576);
     fclose(out);
-    for (const char *what : {"info", "top", "report", "tree", "view"}) {
+    for (const char *what : {"info", "top", "report", "tree", "why", "diff", "view"}) {
         std::vector<std::string> command = {argv[1], "graph", what, path};
         if (command[2] == "view") command.insert(command.end(), {"-o", "-"});
+        if (command[2] == "why") command.push_back("Order");
+        if (command[2] == "diff") command.push_back(path);
         for (int i = 3; i < argc; i++) command.push_back(argv[i]);
         Measure(command);
     }

@@ -173,12 +173,12 @@ find_paths(struct path_search *search)
 }
 
 static void
-reach_module(struct path_search *search, uint32_t from, uint32_t to, uint32_t label)
+reach_module(struct path_search *search, struct graph_closed_reference reference)
 {
-    if (search->tree->from[to] != GRAPH_UNREACHED || !graph_layout(search->graph, to)->module ||
-        closed_p(search, from, to, label)) return;
-    reach(search, from, to, label);
-    search->distances[to] = 0;
+    if (search->tree->from[reference.to] != GRAPH_UNREACHED ||
+        !graph_layout(search->graph, reference.to)->module ||
+        (search->closed && closed_p(search, reference))) return;
+    reach(search, reference.from, reference.to, reference.label, 0);
 }
 
 /* Reaches classes and modules from roots and from each other. A path is shown from the constant or
@@ -191,16 +191,16 @@ reach_modules(struct path_search *search)
     for (uint32_t i = 0; i < graph->root_count; i++) {
         const struct graph_root *root = &graph->roots[i];
         if (graph_root_strength(graph, root) != GRAPH_FIRM) continue;
-        reach_module(search, 0, root->target, graph_root_label(root));
+        reach_module(search, (struct graph_closed_reference){0, root->target, graph_root_label(root)});
     }
     for (uint32_t at = 0; at < search->tree->count; at++) {
         uint32_t from = search->tree->order[at], class_object = graph_class(graph, from);
         for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++) {
             if (graph_strength(graph, from, graph->labels[i]) != GRAPH_FIRM) continue;
-            reach_module(search, from, graph->targets[i], graph->labels[i]);
+            reach_module(search, (struct graph_closed_reference){from, graph->targets[i], graph->labels[i]});
         }
         if (!class_object) continue;
-        reach_module(search, from, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0));
+        reach_module(search, (struct graph_closed_reference){from, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0)});
     }
 }
 
