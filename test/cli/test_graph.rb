@@ -193,7 +193,7 @@ class TestHeapprofGraph < Test::Unit::TestCase
                    [order["way"], order["from"].map { |one| one["label"] }, order["to"].map { |one| one["label"] }]
       assert_match(/^allocated +.srv.cart.rb:12 Cart#add\n +.srv.app.rb:3 <main>\n/, heapprof!("graph", "show", FILE, address(@orders[1])).out)
       assert_match(/^  \[0\] .*\n  \[1\] .*\n  \.\.\. and 2,998 more\n/, heapprof!("graph", "show", FILE, address(@items), "-n2").out)
-      assert_match(/no object is at 0x18/, heapprof("graph", "show", FILE, "0x18").err)
+      assert_match(/there is no object at 0x18/, heapprof("graph", "show", FILE, "0x18").err)
     end
   end
 

@@ -150,7 +150,7 @@ class TestHeapprofRows < Test::Unit::TestCase
       text = heapprof!("top", "heap", "--sort=cum").out
       assert_match(/by line of the application .*\n.* cum .*\n.*Shop#run.*by function:\n.* cum .*\n.*Class#new/m, text)
       assert_refused 2, /--sort=cum: cum is for the groups function, file, gem and app/, "top", "heap", "-g", "class", "--sort=cum"
-      assert_refused 2, /--sort=size: give one of self cum objects/, "top", "heap", "--sort=size"
+      assert_refused 2, /--sort=size: give one of: self cum objects/, "top", "heap", "--sort=size"
     end
   end
 

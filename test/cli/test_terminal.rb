@@ -68,7 +68,7 @@ class TestHeapprofTerminal < Test::Unit::TestCase
         "view" => ["making the page"] }.each do |command, steps|
         output = command == "view" ? ["-o", "page.html"] : []
         text = on_terminal("graph", command, "/dev/stdin", *output, "PAGER" => "cat", stdin: bytes, **SLOWLY)
-        ["finding dominators", *steps].each { |step| assert_match(/\r\e\[K#{step}.*\r\e\[K/m, text) }
+        ["finding what keeps what", *steps].each { |step| assert_match(/\r\e\[K#{step}.*\r\e\[K/m, text) }
         quick = on_terminal("graph", command, "heap.graph", *output, "PAGER" => "cat", **AT_ONCE)
         assert_equal quick.lines.last, text.split("\r\e[K").last.lines.last
         refute_match "finding", quick

@@ -42,15 +42,31 @@ module ObjectSpace
     #
     # [objects, bytes] the live objects of the dump: how many, and their bytes
     # [suspects] what keeps most of them alive: an Array of Suspect, the largest first
-    class Report < Data.define(:objects, :bytes, :suspects)
+    # [stuck] the threads and fibers that nobody can wake: a Stuck
+    class Report < Data.define(:objects, :bytes, :suspects, :stuck)
       def self.of(answer) # :nodoc:
-        new(answer["objects"], answer["bytes"], answer["suspects"].map { |row| Suspect.of(row) }.freeze)
+        new(answer["objects"], answer["bytes"], answer["suspects"].map { |row| Suspect.of(row) }.freeze, Stuck.of(answer["stuck"]))
       end
 
       # A line for each suspect.
       def to_s
         first = "#{Words.count(objects, "object")} alive, #{Words.bytes(bytes)}; #{Words.count(suspects.size, "suspect")}"
         Words.lines(first, suspects.each_with_index.map { |suspect, i| "#{i + 1}. #{suspect.text}" })
+      end
+    end
+
+    # Threads and fibers that wait for what nobody can give them any more, as <tt>heapprof graph stuck</tt> finds them.
+    #
+    # [threads, fibers] how many there are
+    # [bytes] what would be free without them
+    class Stuck < Data.define(:threads, :fibers, :bytes)
+      def self.of(row) # :nodoc:
+        new(*row.values_at("threads", "fibers", "bytes"))
+      end
+
+      # "3 threads and 1 fiber stuck, 1960 bytes".
+      def to_s
+        Words.lines("#{Words.count(threads, "thread")} and #{Words.count(fibers, "fiber")} stuck, #{Words.bytes(bytes)}", [])
       end
     end
 
