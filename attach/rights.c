@@ -89,10 +89,11 @@ attach_rights_explain(const struct attach_target *target, char error[ATTACH_TARG
             "not permitted: kernel.yama.ptrace_scope is 2; run heapprof as root; " CONTAINER);
     }
     else if (scope == 1) {
-        attach_target_say(target, error,
-                          "not permitted: kernel.yama.ptrace_scope is 1, so that only its parent may"
-                          " read it; run heapprof as root, or start the program by heapprof"
-                          " record; " CONTAINER);
+        attach_target_say(
+            target, error,
+            "not permitted: kernel.yama.ptrace_scope is 1, so that only its parent may"
+            " read it; run heapprof as root, or start the program by heapprof"
+            " record; " CONTAINER);
     }
     else {
         attach_target_say(

@@ -1,4 +1,5 @@
-// graph_analysis.cc - how long `heapprof graph` takes for a heap of so many objects, and how much memory.
+// graph_analysis.cc - how long `heapprof graph` takes for a heap of so many objects, and how much
+// memory.
 //
 //   graph_analysis HEAPPROF OBJECTS [--memory=SIZE]
 //   graph_analysis HEAPPROF hostile
@@ -6,8 +7,9 @@
 // hostile: files that take as much memory as possible for each byte, zlib undone. Real dumps have
 // 10 to 11 bytes an object.
 //
-// Half of the objects are leaves with one referrer, as in a Ruby heap; three of ten have 3 references, two of ten have 5.
-// References lead nearby as a rule, and anywhere one time in ten. With that to its class each object has about 3.
+// Half of the objects are leaves with one referrer, as in a Ruby heap; three of ten have 3
+// references, two of ten have 5. References lead nearby as a rule, and anywhere one time in ten.
+// With that to its class each object has about 3.
 
 #include <cstdio>
 #include <cstdlib>
@@ -41,18 +43,23 @@ public:
     uint64_t Write()
     {
         std::string strings, layouts, roots;
-        const char *const names[] = {"T_CLASS", "Class", "T_STRING", "String", "T_OBJECT", "Order", "T_ARRAY", "Array", "@a", "@b", "@c", "$root"};
+        const char *const names[] = {
+            "T_CLASS", "Class", "T_STRING", "String", "T_OBJECT", "Order",
+            "T_ARRAY", "Array", "@a",       "@b",     "@c",       "$root"
+        };
         for (const char *name : names) PutText(&strings, name);
         PutLayout(&layouts, {1, 0, 2, 0, 0, 0});
         PutLayout(&layouts, {3, kPage / 8, 4, 0, 0, 0});
         PutLayout(&layouts, {5, AddressOf(1) / 8, 6, 0, 0, 3, 1, 9, 1, 10, 1, 11});
         PutLayout(&layouts, {7, AddressOf(2) / 8, 8, 0, HEAPPROF_DUMP_INDEXED, 0});
-        for (uint64_t object : {0, 1, 2, 3}) PutLayout(&roots, {HEAPPROF_DUMP_GLOBAL, 12, 0, AddressOf(object) / 8});
+        for (uint64_t object : { 0, 1, 2, 3 })
+            PutLayout(&roots, { HEAPPROF_DUMP_GLOBAL, 12, 0, AddressOf(object) / 8 });
         Put(Begin());
         Put(Block(HEAPPROF_DUMP_STRINGS, strings));
         Put(Block(HEAPPROF_DUMP_LAYOUTS, layouts));
         Put(Block(HEAPPROF_DUMP_ROOTS, roots));
-        for (uint64_t first = 0; first < objects_; first += kSlotsOfPage) PutPage(first, std::min(first + kSlotsOfPage, objects_));
+        for (uint64_t first = 0; first < objects_; first += kSlotsOfPage)
+            PutPage(first, std::min(first + kSlotsOfPage, objects_));
         PutBlock();
         Put(Block(HEAPPROF_DUMP_FOOTER, ""));
         return references_;
@@ -78,7 +85,8 @@ private:
     void PutPage(uint64_t first, uint64_t end)
     {
         if (block_.size() > 900000) PutBlock();
-        for (uint64_t number : {AddressOf(first) / 8, uint64_t{40}, end - first}) PutNumber(&block_, number);
+        for (uint64_t number : { AddressOf(first) / 8, uint64_t { 40 }, end - first })
+            PutNumber(&block_, number);
         for (uint64_t object = first; object < end; object++) PutObject(object);
     }
 
@@ -96,9 +104,13 @@ private:
     {
         unsigned layout = object < 3 ? 0 : Leaf(object) ? 1 : object % 10 < 6 ? 2 : 3;
         unsigned count = layout == 2 ? 3 : layout == 3 ? 5 : 0;
-        for (uint64_t number : {uint64_t{0}, uint64_t{layout}, random_() % 4}) PutNumber(&block_, number);
+        for (uint64_t number : { uint64_t { 0 }, uint64_t { layout }, random_() % 4 })
+            PutNumber(&block_, number);
         if (layout == 3) PutNumber(&block_, count);
-        for (unsigned which = 0; which < count; which++) PutNumber(&block_, To(AddressOf(Target(object, static_cast<int>(which)))).Encoded(AddressOf(object)));
+        for (unsigned which = 0; which < count; which++)
+            PutNumber(
+                &block_,
+                To(AddressOf(Target(object, static_cast<int>(which)))).Encoded(AddressOf(object)));
         references_ += count;
     }
 
@@ -191,7 +203,8 @@ MeasureHostile(const char *heapprof, const char *path, const char *name, GraphFi
 int
 main(int argc, char **argv)
 {
-    if (argc < 3) return fprintf(stderr, "usage: graph_analysis HEAPPROF OBJECTS [--memory=SIZE]\n"), 2;
+    if (argc < 3)
+        return fprintf(stderr, "usage: graph_analysis HEAPPROF OBJECTS [--memory=SIZE]\n"), 2;
     char path[] = "/var/tmp/graph_analysis-XXXXXX";
     FILE *out = fdopen(mkstemp(path), "w");
     if (!strcmp(argv[2], "hostile")) {
@@ -204,8 +217,10 @@ main(int argc, char **argv)
     }
     uint64_t objects = strtoull(argv[2], nullptr, 10);
     uint64_t references = Generator(out, objects).Write();
-    printf("%llu objects, %llu references with those to classes, %.0f MB of file\n", static_cast<unsigned long long>(objects),
-           static_cast<unsigned long long>(references + objects), static_cast<double>(ftell(out)) / 1048576);
+    printf("%llu objects, %llu references with those to classes, %.0f MB of file\n",
+           static_cast<unsigned long long>(objects),
+           static_cast<unsigned long long>(references + objects),
+           static_cast<double>(ftell(out)) / 1048576);
     fclose(out);
     for (const char *what : {"info", "top", "report", "tree", "why", "diff", "view"}) {
         std::vector<std::string> command = {argv[1], "graph", what, path};

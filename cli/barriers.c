@@ -83,41 +83,65 @@ run(struct cli *cli)
     pid_t child = -1;
     char **words;
 
-    if (!beside_us(program, sizeof(program))) return cli_wrong(cli, "cannot find the directory that heapprof is in: %s", strerror(errno));
+    if (!beside_us(program, sizeof(program)))
+        return cli_wrong(cli, "cannot find the directory that heapprof is in: %s", strerror(errno));
     words = command_line(cli, program);
     if (!words) return cli_wrong(cli, "no memory");
     if (cli->values[CLI_OUTPUT] && (child = fork()) > 0) return wait_for(child);
     signal(SIGPIPE, cli_sigpipe);
     execv(program, words);
-    cli_wrong(cli, "%s: %s; heapprof was built without libclang: install it (Debian: libclang-dev), and build again", program, strerror(errno));
+    cli_wrong(cli,
+              "%s: %s; heapprof was built without libclang: install it (Debian: libclang-dev), and "
+              "build again",
+              program, strerror(errno));
     if (child == 0) _exit(WB_TROUBLE);
     return WB_TROUBLE;
 }
 
 static const struct cli_example examples[] = {
-    {"heapprof barriers ext/date", "an extension that was built: its Makefile has the flags"},
-    {"heapprof barriers --confirm ext/date -- ruby -Ilib test.rb", "the same, and what the collector missed while the command ran"},
-    {"heapprof barriers --fix ext/date | patch -p1", "add the missing barriers"},
-    {"heapprof barriers --extconf .", "a gem that was not built: run its extconf.rb in a temporary directory"},
-    {0}
+    { "heapprof barriers ext/date", "an extension that was built: its Makefile has the flags" },
+    { "heapprof barriers --confirm ext/date -- ruby -Ilib test.rb",
+      "the same, and what the collector missed while the command ran" },
+    { "heapprof barriers --fix ext/date | patch -p1", "add the missing barriers" },
+    { "heapprof barriers --extconf .",
+      "a gem that was not built: run its extconf.rb in a temporary directory" },
+    { 0 }
 };
 
 const struct cli_command cli_barriers_command = {
-    .name = "barriers", .arguments = "[options] DIR... | FILE... [-- COMMAND]",
+    .name = "barriers",
+    .arguments = "[options] DIR... | FILE... [-- COMMAND]",
     .summary = "Find stores into an extension's objects that have no write barrier",
-    .description = "Reads the C and C++ sources of extensions by the compiler's own library, libclang. A minor GC does not look at "
-        "an old object whose type of typed data is RUBY_TYPED_WB_PROTECTED. So the extension has to tell the GC of each reference "
-        "that it stores into the data of such an object, by RB_OBJ_WRITE or RB_OBJ_WRITTEN. Otherwise the GC frees what the "
+    .description =
+        "Reads the C and C++ sources of extensions by the compiler's own library, libclang. A "
+        "minor GC does not look at "
+        "an old object whose type of typed data is RUBY_TYPED_WB_PROTECTED. So the extension has "
+        "to tell the GC of each reference "
+        "that it stores into the data of such an object, by RB_OBJ_WRITE or RB_OBJ_WRITTEN. "
+        "Otherwise the GC frees what the "
         "reference points to while it is in use.\n\n"
-        "Prints a line for each store without a barrier, as a compiler does: `error` if the object that it is stored into is known, "
-        "`warning` if not. In a directory it looks for extensions, which have a Makefile of mkmf's or a compile_commands.json. It "
+        "Prints a line for each store without a barrier, as a compiler does: `error` if the object "
+        "that it is stored into is known, "
+        "`warning` if not. In a directory it looks for extensions, which have a Makefile of mkmf's "
+        "or a compile_commands.json. It "
         "runs nothing of them. All files together are one extension.\n\n"
-        "With --confirm it first runs the command behind \"--\" under RUBY_WBCHECK. Then it prints a table with a verdict for each "
-        "store. `confirmed`: the collector missed a barrier at that field of that type, in a method that leads to the store. "
-        "`refuted`: the collector saw new references in the field, and each time a barrier of that store came in time. "
-        "`not reached`: anything else; the command did not run the store, or the reference may come from another store. "
-        "`only seen`: the collector missed a barrier, and no store explains it. The command has to run the ruby that heapprof came "
-        "with. Its output goes to stderr. Without DIR or FILE the current directory is searched.\n\n"
+        "With --confirm it first runs the command behind \"--\" under RUBY_WBCHECK. Then it prints "
+        "a table with a verdict for each "
+        "store. `confirmed`: the collector missed a barrier at that field of that type, in a "
+        "method that leads to the store. "
+        "`refuted`: the collector saw new references in the field, and each time a barrier of that "
+        "store came in time. "
+        "`not reached`: anything else; the command did not run the store, or the reference may "
+        "come from another store. "
+        "`only seen`: the collector missed a barrier, and no store explains it. The command has to "
+        "run the ruby that heapprof came "
+        "with. Its output goes to stderr. Without DIR or FILE the current directory is "
+        "searched.\n\n"
         "Exit status: 0 if no barrier is missing, 1 if one is, 2 if something could not be read.",
-    .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .operand = CLI_OTHER, .run = run,
+    .options = options,
+    .examples = examples,
+    .least = 1,
+    .most = SIZE_MAX,
+    .operand = CLI_OTHER,
+    .run = run,
 };

@@ -40,8 +40,9 @@ block_signals(struct cli_child *child)
 {
     sigfillset(&child->taken);
     /* Signals of faults, and signals that stop a job: the terminal stops both processes. */
-    for (const int *one = (const int[]){SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGTSTP, SIGTTIN,
-                                        SIGTTOU, SIGCONT, SIGWINCH, 0}; *one; one++) {
+    for (const int *one = (const int[]) { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT,
+                                          SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGWINCH, 0 };
+         *one; one++) {
         sigdelset(&child->taken, *one);
     }
     sigprocmask(SIG_BLOCK, &child->taken, &child->before);
@@ -59,7 +60,8 @@ cli_child_start(struct cli_child *child, char **command, const char *heapprof)
     if (child->pid == 0) become(command, child, heapprof, ends[1]);
     if (child->pid < 0) error = errno;
     close(ends[1]);
-    if (child->pid > 0 && read(ends[0], &error, sizeof(error)) == sizeof(error)) waitpid(child->pid, NULL, 0);
+    if (child->pid > 0 && read(ends[0], &error, sizeof(error)) == sizeof(error))
+        waitpid(child->pid, NULL, 0);
     close(ends[0]);
     return error;
 }
@@ -70,7 +72,8 @@ cli_child_not_run(const struct cli *cli, const struct cli_child *child, int erro
     char advice[CLI_KIND_ADVICE_MAX];
 
     cli_child_restore(child);
-    if (cli_kind_advise(advice, cli_kind_of_file(cli->operands[0]), cli->command, cli->operands[0])) {
+    if (cli_kind_advise(advice, cli_kind_of_file(cli->operands[0]), cli->command,
+                        cli->operands[0])) {
         cli_wrong(cli, "%s: %s", cli->operands[0], advice);
     }
     else cli_wrong(cli, "%s: %s", cli->operands[0], strerror(error));
@@ -84,7 +87,8 @@ take(struct cli_child *child, int signal, const siginfo_t *info)
         child->ended = child->ended || waitpid(child->pid, &child->status, WNOHANG) == child->pid ||
                        attach_stop_child_end(child->pid, &child->status);
     }
-    else if (!child->ended && (info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL)) {
+    else if (!child->ended &&
+             (info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL)) {
         kill(child->pid, signal);
     }
 }
@@ -111,7 +115,8 @@ cli_child_wait(struct cli_child *child)
 bool
 cli_child_wait_for(struct cli_child *child, long seconds)
 {
-    int64_t second = 1000000000, end = rb_heapprof_clock_ns(CLOCK_MONOTONIC) + seconds * second, left;
+    int64_t second = 1000000000, end = rb_heapprof_clock_ns(CLOCK_MONOTONIC) + seconds * second,
+            left;
 
     while (!child->ended && (left = end - rb_heapprof_clock_ns(CLOCK_MONOTONIC)) > 0) {
         struct timespec wait = {left / second, left % second};

@@ -105,7 +105,8 @@ int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((for
 
 /* Sets *number to the option's value, a whole number of at least least; or to default_number if
  * the option is not given. Returns false after telling the user what is wrong. */
-bool cli_number(const struct cli *cli, enum cli_option_id option, long least, long default_number, long *number);
+bool cli_number(const struct cli *cli, enum cli_option_id option, long least, long default_number,
+                long *number);
 
 /* ---- files ---- */
 
@@ -149,8 +150,8 @@ size_t cli_read_operands(struct cli *cli, struct heapprof_model **models, const 
 
 /* Finds the value of the profile that has that name. If name is NULL, it finds the value to show
  * first. Returns false after telling the user which values there are. */
-bool cli_type(const struct cli *cli, const char *path, const struct heapprof_model *model, const char *name,
-              uint32_t *type);
+bool cli_type(const struct cli *cli, const char *path, const struct heapprof_model *model,
+              const char *name, uint32_t *type);
 
 /* Returns a profile as a file has it, compressed by gzip, in a block from malloc. Returns NULL
  * if there is no memory. */
@@ -162,7 +163,8 @@ int cli_save(const struct cli *cli, const struct heapprof_model *model, const ch
 
 /* Likewise writes the profile's default type in another format. It also writes to a stdout that
  * is a terminal. */
-int cli_export(const struct cli *cli, report_export_i *export, const struct heapprof_model *model, const char *path);
+int cli_export(const struct cli *cli, report_export_i *export, const struct heapprof_model *model,
+               const char *path);
 
 /* Opens what --output names, for a command that has the option: stdout, or a file that appears
  * when it is complete. Returns NULL after telling the user what is wrong. end closes it, and

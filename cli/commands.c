@@ -14,7 +14,8 @@ words_of(const char *name, char *const *words, size_t count)
 
     for (; *name; name += length + (name[length] == ' ')) {
         length = strcspn(name, " ");
-        if (used == count || strlen(words[used]) != length || strncmp(words[used], name, length)) return 0;
+        if (used == count || strlen(words[used]) != length || strncmp(words[used], name, length))
+            return 0;
         used++;
     }
     return used;

@@ -94,7 +94,8 @@ put_choices(FILE *out, const struct cli_option *option, const char *special)
         if (strncmp(at, "...", 3)) {
             fputs(between, out);
             between = " ";
-            for (size_t i = 0; i < word; i++) fprintf(out, strchr(special, at[i]) ? "\\%c" : "%c", at[i]);
+            for (size_t i = 0; i < word; i++)
+                fprintf(out, strchr(special, at[i]) ? "\\%c" : "%c", at[i]);
         }
         at += length;
         while (*at == ' ') at++;
@@ -124,7 +125,8 @@ put_bash_command(FILE *out, const struct cli_command *command)
     EACH_OPTION(command, option) {
         const struct cli_option_words *words = words_of(option);
         if (!words->value || files_p(option)) continue;
-        fprintf(out, "        %s%s%.*s) words='", words->name, words->letter ? "|-" : "", words->letter != 0, &words->letter);
+        fprintf(out, "        %s%s%.*s) words='", words->name, words->letter ? "|-" : "",
+                words->letter != 0, &words->letter);
         put_choices(out, option, "");
         fputs("'; files= ;;\n", out);
     }
@@ -132,7 +134,9 @@ put_bash_command(FILE *out, const struct cli_command *command)
     EACH_OPTION(command, option) fprintf(out, " %s", words_of(option)->name);
     fputs("' ;;\n        esac", out);
     if (command->operand == CLI_PIDS) {
-        fputs("\n        [[ $current == -* || ! $files ]] || words=$(\"${COMP_WORDS[0]}\" help --processes 2>/dev/null | cut -f1)", out);
+        fputs("\n        [[ $current == -* || ! $files ]] || words=$(\"${COMP_WORDS[0]}\" help "
+              "--processes 2>/dev/null | cut -f1)",
+              out);
         if (!command_p(command)) fputs(" files=", out);
     }
     if (!strcmp(command->name, "help")) {
@@ -146,28 +150,37 @@ put_bash_command(FILE *out, const struct cli_command *command)
 void
 cli_completion_bash(FILE *out)
 {
-    fputs("# bash completion for heapprof, made by: heapprof help --completion=bash\n\n_heapprof() {\n"
-          "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words= files=1\n\n"
+    fputs("# bash completion for heapprof, made by: heapprof help --completion=bash\n\n_heapprof() "
+          "{\n"
+          "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} "
+          "words= files=1\n\n"
           "    # --by=TYPE is three words to bash\n"
           "    [[ $current != = ]] || current=\n"
           "    [[ $previous != = ]] || previous=${COMP_WORDS[COMP_CWORD - 2]}\n"
-          "    if [ \"$COMP_CWORD\" = 1 ]; then\n        words='", out);
+          "    if [ \"$COMP_CWORD\" = 1 ]; then\n        words='",
+          out);
     put_first_words(out);
     fputs("' files=\n", out);
     EACH_FAMILY(command, length) {
-        fprintf(out, "    elif [ \"$COMP_CWORD\" = 2 ] && [ \"${COMP_WORDS[1]}\" = %.*s ]; then\n        words='", length, (*command)->name);
+        fprintf(out,
+                "    elif [ \"$COMP_CWORD\" = 2 ] && [ \"${COMP_WORDS[1]}\" = %.*s ]; then\n       "
+                " words='",
+                length, (*command)->name);
         put_family(out, *command);
         fputs("' files=\n", out);
     }
     fputs("    else\n    local command=${COMP_WORDS[1]}\n", out);
-    EACH_FAMILY(command, length) fprintf(out, "    [ $command != %.*s ] || command=\"$command ${COMP_WORDS[2]}\"\n", length, (*command)->name);
+    EACH_FAMILY(command, length)
+    fprintf(out, "    [ $command != %.*s ] || command=\"$command ${COMP_WORDS[2]}\"\n", length,
+            (*command)->name);
     fputs("    case $command in\n", out);
     EACH_COMMAND(command) put_bash_command(out, *command);
     fputs("    esac\n    fi\n"
           "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
           "    if [ -n \"$files\" ] && [[ $current != -* ]]; then\n"
           "        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- \"$current\")\n"
-          "        compopt -o filenames 2>/dev/null\n    fi\n}\ncomplete -F _heapprof heapprof\n", out);
+          "        compopt -o filenames 2>/dev/null\n    fi\n}\ncomplete -F _heapprof heapprof\n",
+          out);
 }
 
 /* ---- zsh ---- */
@@ -178,8 +191,8 @@ put_zsh_option(FILE *out, const struct cli_option *option)
     const struct cli_option_words *words = words_of(option);
 
     if (words->letter) {
-        fprintf(out, " \\\n            '(-%c %s)'{-%c%s,%s%s}'[", words->letter, words->name, words->letter,
-                words->value ? "+" : "", words->name, words->value ? "=" : "");
+        fprintf(out, " \\\n            '(-%c %s)'{-%c%s,%s%s}'[", words->letter, words->name,
+                words->letter, words->value ? "+" : "", words->name, words->value ? "=" : "");
     }
     else fprintf(out, " \\\n            '%s%s[", words->name, words->value ? "=" : "");
     put_quoted(out, option->help, "[]:");
@@ -200,8 +213,11 @@ void
 cli_completion_zsh(FILE *out)
 {
     fputs("#compdef heapprof\n# made by: heapprof help --completion=zsh\n\n"
-          "_heapprof_processes() {\n    local -a processes=(${(f)\"$(heapprof help --processes 2>/dev/null)\"})\n"
-          "    processes=(${processes/$'\\t'/:})\n    _describe process processes\n}\n\n_heapprof() {\n    local -a commands=(\n", out);
+          "_heapprof_processes() {\n    local -a processes=(${(f)\"$(heapprof help --processes "
+          "2>/dev/null)\"})\n"
+          "    processes=(${processes/$'\\t'/:})\n    _describe process "
+          "processes\n}\n\n_heapprof() {\n    local -a commands=(\n",
+          out);
     EACH_COMMAND(command) {
         if (!first_word(command)) continue;
         fprintf(out, "        '%.*s:", first_word(command), (*command)->name);
@@ -209,20 +225,29 @@ cli_completion_zsh(FILE *out)
         else put_quoted(out, (*command)->summary, ":");
         fputs("'\n", out);
     }
-    fputs("    )\n    if (( CURRENT == 2 )); then\n        _describe command commands\n        return\n    fi\n"
-          "    local command=$words[2]\n    shift words\n    (( CURRENT-- ))\n", out);
+    fputs("    )\n    if (( CURRENT == 2 )); then\n        _describe command commands\n        "
+          "return\n    fi\n"
+          "    local command=$words[2]\n    shift words\n    (( CURRENT-- ))\n",
+          out);
     EACH_FAMILY(command, length) {
-        fprintf(out, "    if [[ $command == %.*s ]]; then\n        if (( CURRENT == 2 )); then\n            compadd --", length, (*command)->name);
+        fprintf(out,
+                "    if [[ $command == %.*s ]]; then\n        if (( CURRENT == 2 )); then\n        "
+                "    compadd --",
+                length, (*command)->name);
         put_family(out, *command);
-        fputs("\n            return\n        fi\n        command=\"$command $words[2]\"\n        shift words\n        (( CURRENT-- ))\n    fi\n", out);
+        fputs("\n            return\n        fi\n        command=\"$command $words[2]\"\n        "
+              "shift words\n        (( CURRENT-- ))\n    fi\n",
+              out);
     }
     fputs("    case $command in\n", out);
     EACH_COMMAND(command) {
         fprintf(out, "        (\"%s\") _arguments -S", (*command)->name);
         EACH_OPTION(*command, option) put_zsh_option(out, option);
         fprintf(out, " \\\n            '%s' ;;\n",
-                (*command)->passes_rest ? "*::command:_normal" : !strcmp((*command)->name, "help")
-                ? "1:command:(${commands%%:*})" : (*command)->operand == CLI_PIDS ? "*:process:_heapprof_processes" : "*:file:_files");
+                (*command)->passes_rest             ? "*::command:_normal"
+                : !strcmp((*command)->name, "help") ? "1:command:(${commands%%:*})"
+                : (*command)->operand == CLI_PIDS   ? "*:process:_heapprof_processes"
+                                                    : "*:file:_files");
     }
     fputs("    esac\n}\n_heapprof \"$@\"\n", out);
 }
@@ -236,9 +261,12 @@ put_fish_condition(FILE *out, const struct cli_command *command)
 {
     const char *second = second_word(command);
 
-    fprintf(out, "__fish_seen_subcommand_from %.*s", (int)strcspn(command->name, " "), command->name);
+    fprintf(out, "__fish_seen_subcommand_from %.*s", (int)strcspn(command->name, " "),
+            command->name);
     if (second) fprintf(out, "; and __fish_seen_subcommand_from %s", second);
-    else EACH_FAMILY(family, length) fprintf(out, "; and not __fish_seen_subcommand_from %.*s", length, (*family)->name);
+    else
+        EACH_FAMILY(family, length)
+        fprintf(out, "; and not __fish_seen_subcommand_from %.*s", length, (*family)->name);
 }
 
 static void
@@ -247,13 +275,16 @@ put_fish_word(FILE *out, const struct cli_command *const *command)
     const char *second = second_word(*command);
 
     if (!second || first_word(command)) {
-        fprintf(out, "complete -c heapprof -n __fish_use_subcommand -f -a %.*s -d '", (int)strcspn((*command)->name, " "), (*command)->name);
+        fprintf(out, "complete -c heapprof -n __fish_use_subcommand -f -a %.*s -d '",
+                (int)strcspn((*command)->name, " "), (*command)->name);
         if (second) put_family(out, *command);
         else put_quoted(out, (*command)->summary, "");
         fputs("'\n", out);
     }
     if (!second) return;
-    fprintf(out, "complete -c heapprof -n '__fish_seen_subcommand_from %.*s; and not __fish_seen_subcommand_from",
+    fprintf(out,
+            "complete -c heapprof -n '__fish_seen_subcommand_from %.*s; and not "
+            "__fish_seen_subcommand_from",
             (int)(second - 1 - (*command)->name), (*command)->name);
     put_family(out, *command);
     fprintf(out, "' -f -a %s -d '", second);
@@ -270,7 +301,8 @@ cli_completion_fish(FILE *out)
         if ((*command)->operand == CLI_PIDS) {
             fputs("complete -c heapprof -n '", out);
             put_fish_condition(out, *command);
-            fprintf(out, "'%s -a '(heapprof help --processes 2>/dev/null)'\n", command_p(*command) ? "" : " -f");
+            fprintf(out, "'%s -a '(heapprof help --processes 2>/dev/null)'\n",
+                    command_p(*command) ? "" : " -f");
         }
         EACH_OPTION(*command, option) {
             const struct cli_option_words *words = words_of(option);

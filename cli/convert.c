@@ -37,7 +37,8 @@ negative_p(const struct heapprof_model *model)
 
     if (rb_heapprof_samples_begin(&samples, model)) {
         while (!negative && rb_heapprof_samples_next(&samples)) {
-            for (uint32_t i = 0; i < model->type_count; i++) negative = negative || samples.values[i] < 0;
+            for (uint32_t i = 0; i < model->type_count; i++)
+                negative = negative || samples.values[i] < 0;
         }
     }
     rb_heapprof_samples_end(&samples);
@@ -53,12 +54,14 @@ convert(struct cli *cli, const struct heapprof_model *model)
 
     if (!cli_type(cli, path, model, cli->values[CLI_BY], &type)) return CLI_WRONG;
     if (formats[format].positive && negative_p(model)) {
-        return cli_wrong(cli, "%s: has values below 0, which %s cannot show", cli_name(path), cli->values[CLI_TO]);
+        return cli_wrong(cli, "%s: has values below 0, which %s cannot show", cli_name(path),
+                         cli->values[CLI_TO]);
     }
     if (!formats[format].export) return cli_save(cli, model, cli->values[CLI_OUTPUT]);
     FILE *out = cli_output_open(cli);
     if (!out) return CLI_WRONG;
-    return formats[format].export(out, model, type) ? cli_output_end(cli, out) : cli_wrong(cli, "no memory");
+    return formats[format].export(out, model, type) ? cli_output_end(cli, out)
+                                                    : cli_wrong(cli, "no memory");
 }
 
 static int
@@ -84,21 +87,29 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof convert heap.pb.gz --to collapsed | flamegraph.pl > heap.svg", "a picture, by Brendan Gregg's script"},
-    {"heapprof convert heap.pb.gz --to speedscope -o heap.speedscope.json", "for speedscope, with every sample type"},
-    {"heapprof convert heap.pb.gz --to json | jq .comments", "all that the file says, as JSON"},
-    {0}
+    { "heapprof convert heap.pb.gz --to collapsed | flamegraph.pl > heap.svg",
+      "a picture, by Brendan Gregg's script" },
+    { "heapprof convert heap.pb.gz --to speedscope -o heap.speedscope.json",
+      "for speedscope, with every sample type" },
+    { "heapprof convert heap.pb.gz --to json | jq .comments", "all that the file says, as JSON" },
+    { 0 }
 };
 
 const struct cli_command cli_convert_command = {
-    .name = "convert", .arguments = "FILE --to=FORMAT [-o FILE]",
+    .name = "convert",
+    .arguments = "FILE --to=FORMAT [-o FILE]",
     .summary = "Write a profile in another format",
     .description =
         "Writes the profile in one of these formats: pprof (gzip'd), collapsed (a line\n"
         "for each stack), speedscope, json (everything that is in the file), csv (a line for each\n"
         "sample), perfetto (a trace like those of heapprofd).",
-    .readers =
-        "with --output only the owner of the file (mode 0600). A file that the shell makes of stdout (>) has the\n"
-        "mode that its umask leaves.",
-    .options = options, .examples = examples, .least = 1, .most = 1, .writes_output = true, .run = run,
+    .readers = "with --output only the owner of the file (mode 0600). A file that the shell makes "
+               "of stdout (>) has the\n"
+               "mode that its umask leaves.",
+    .options = options,
+    .examples = examples,
+    .least = 1,
+    .most = 1,
+    .writes_output = true,
+    .run = run,
 };

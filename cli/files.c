@@ -30,7 +30,8 @@ void
 cli_doing(const char *what)
 {
     if (!what && work.shown) fputs("\r\033[K", stderr);
-    work.shown = what && isatty(2) && rb_heapprof_clock_ns(CLOCK_MONOTONIC) - work.begin_ns > PATIENCE_NS;
+    work.shown =
+        what && isatty(2) && rb_heapprof_clock_ns(CLOCK_MONOTONIC) - work.begin_ns > PATIENCE_NS;
     if (work.shown) fprintf(stderr, "\r\033[K%s", what);
 }
 
@@ -59,7 +60,8 @@ cli_more(void *data, void *buffer, size_t size)
     ssize_t got = read(input->fd, buffer, size);
 
     if (got > 0) {
-        size_t room = sizeof(input->head) - input->head_size, more = (size_t)got < room ? (size_t)got : room;
+        size_t room = sizeof(input->head) - input->head_size,
+               more = (size_t)got < room ? (size_t)got : room;
         memcpy(input->head + input->head_size, buffer, more);
         input->head_size += more;
         input->done += got;
@@ -97,8 +99,9 @@ static void
 say_not_opened(const struct cli *cli, const struct cli_input *input, int error)
 {
     if (error == ENOENT && !input->name[strspn(input->name, "0123456789")]) {
-        cli_wrong(cli, "%s: no such file; if it is a process, type heapprof %s %s first", input->name,
-                  strncmp(cli->command->name, "graph ", 6) ? "snapshot" : "graph dump", input->name);
+        cli_wrong(cli, "%s: no such file; if it is a process, type heapprof %s %s first",
+                  input->name, strncmp(cli->command->name, "graph ", 6) ? "snapshot" : "graph dump",
+                  input->name);
     }
     else cli_wrong(cli, "%s: %s", input->name, strerror(error));
 }
@@ -124,7 +127,8 @@ cli_unreadable(const struct cli *cli, const struct cli_input *input, const char 
 {
     char advice[CLI_KIND_ADVICE_MAX];
     bool from_stdin = !strcmp(input->name, cli_name("-"));
-    enum cli_kind kind = from_stdin ? cli_kind_of(input->head, input->head_size) : cli_kind_of_file(input->name);
+    enum cli_kind kind =
+        from_stdin ? cli_kind_of(input->head, input->head_size) : cli_kind_of_file(input->name);
     bool known = cli_kind_advise(advice, kind, cli->command, from_stdin ? "-" : input->name);
 
     return cli_wrong(cli, "%s: %s", input->name, known ? advice : error);
@@ -135,7 +139,8 @@ static struct heapprof_model *
 read_input(const struct cli *cli, struct cli_input *input)
 {
     char error[HEAPPROF_READER_ERROR_MAX];
-    struct heapprof_model *model = rb_heapprof_reader_read(cli_more, input, HEAPPROF_READER_MOST, error);
+    struct heapprof_model *model =
+        rb_heapprof_reader_read(cli_more, input, HEAPPROF_READER_MOST, error);
 
     cli_close(input);
     if (!model) cli_unreadable(cli, input, error);
@@ -162,7 +167,8 @@ later_name_p(const char *name, const char *other)
             if (*name++ != *other++) return false;
             continue;
         }
-        unsigned long long number = strtoull(name, &end, 10), other_number = strtoull(other, &other_end, 10);
+        unsigned long long number = strtoull(name, &end, 10),
+                           other_number = strtoull(other, &other_end, 10);
         if (number > other_number) return false;
         differences += number < other_number;
         name = end;
@@ -177,7 +183,9 @@ static bool
 of_series_p(const struct cli *cli, size_t given, size_t missing)
 {
     for (size_t i = 0; i < given; i++) {
-        if (later_name_p(cli->operands[missing], cli->operands[i]) && access(cli->operands[i], F_OK) == 0) return true;
+        if (later_name_p(cli->operands[missing], cli->operands[i]) &&
+            access(cli->operands[i], F_OK) == 0)
+            return true;
     }
     return false;
 }
@@ -206,8 +214,8 @@ cli_read_operands(struct cli *cli, struct heapprof_model **models, const char **
 }
 
 bool
-cli_type(const struct cli *cli, const char *path, const struct heapprof_model *model, const char *name,
-         uint32_t *type)
+cli_type(const struct cli *cli, const char *path, const struct heapprof_model *model,
+         const char *name, uint32_t *type)
 {
     char names[256] = "";
     size_t size = 0;
@@ -218,9 +226,11 @@ cli_type(const struct cli *cli, const char *path, const struct heapprof_model *m
         size += (size_t)snprintf(names + size, sizeof(names) - size, " %s",
                                  rb_heapprof_model_string(model, model->types[i].type, NULL));
     }
-    const char *unit = rb_heapprof_model_string(model, model->types[rb_heapprof_model_default_type(model)].unit, NULL);
+    const char *unit = rb_heapprof_model_string(
+        model, model->types[rb_heapprof_model_default_type(model)].unit, NULL);
     const char *of = !strcmp(unit, "nanoseconds") ? "is a profile of time, and " : "";
-    cli_wrong(cli, "%s: %shas no value that is called %s; it has:%s", cli_name(path), of, name, names);
+    cli_wrong(cli, "%s: %shas no value that is called %s; it has:%s", cli_name(path), of, name,
+              names);
     return false;
 }
 
@@ -273,7 +283,8 @@ write_text(const struct cli *cli, const char *path, char *text, size_t size)
 }
 
 int
-cli_export(const struct cli *cli, report_export_i *export, const struct heapprof_model *model, const char *path)
+cli_export(const struct cli *cli, report_export_i *export, const struct heapprof_model *model,
+           const char *path)
 {
     uint32_t type = rb_heapprof_model_default_type(model);
     char *text = NULL;
@@ -296,8 +307,11 @@ cli_save(const struct cli *cli, const struct heapprof_model *model, const char *
     size_t size;
 
     if (!path || !strcmp(path, "-")) {
-        if (isatty(1)) return cli_usage(cli, "a profile is not text for a terminal: write it to a file with -o FILE");
-        if (rb_heapprof_save(model, print, stdout) == HEAPPROF_SAVE_NO_MEMORY) return cli_wrong(cli, "no memory");
+        if (isatty(1))
+            return cli_usage(
+                cli, "a profile is not text for a terminal: write it to a file with -o FILE");
+        if (rb_heapprof_save(model, print, stdout) == HEAPPROF_SAVE_NO_MEMORY)
+            return cli_wrong(cli, "no memory");
         return cli_finish(cli);
     }
     char *bytes = cli_encode(model, &size);

@@ -42,8 +42,8 @@ help_of(FILE *out, const struct cli_command *command)
 {
     const struct cli_example *example = command->examples;
 
-    fprintf(out, "heapprof %s - %s\n\nUsage: heapprof %s %s\n\n%s\n\n", command->name, command->summary,
-            command->name, command->arguments, command->description);
+    fprintf(out, "heapprof %s - %s\n\nUsage: heapprof %s %s\n\n%s\n\n", command->name,
+            command->summary, command->name, command->arguments, command->description);
     if (cli_readers(command)) fprintf(out, "Who can read it: %s\n\n", cli_readers(command));
     fputs("Options:\n", out);
     put_options(out, command);
@@ -68,8 +68,10 @@ cli_help(FILE *out, const struct cli_command *command)
         if (group->first == *each) fprintf(out, "\n%s:\n", group++->title);
         fprintf(out, "  %-15s%s\n", (*each)->name, (*each)->summary);
     }
-    fprintf(out, "\nheapprof COMMAND --help says more, with examples. A FILE is a profile in pprof's format,\n"
-                 "gzip'd or not, from any program; of graph commands it is a dump of ObjectSpace::HeapGraph.\n"
+    fprintf(out, "\nheapprof COMMAND --help says more, with examples. A FILE is a profile in "
+                 "pprof's format,\n"
+                 "gzip'd or not, from any program; of graph commands it is a dump of "
+                 "ObjectSpace::HeapGraph.\n"
                  "\"-\" is stdin. This is " HEAPPROF_NAME " " HEAPPROF_VERSION ".\n");
 }
 
@@ -129,7 +131,8 @@ run(struct cli *cli)
         return cli_finish(cli);
     }
     if (cli->operand_count == 1 && help_of_family(cli->operands[0])) return cli_finish(cli);
-    if (cli->operand_count > 0 && !(command = cli_find_words(cli->operands, cli->operand_count, &words))) {
+    if (cli->operand_count > 0 &&
+        !(command = cli_find_words(cli->operands, cli->operand_count, &words))) {
         cli_refuse_words(cli->operands, cli->operand_count);
         return CLI_USAGE;
     }
@@ -139,11 +142,12 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {CLI_MAN, NULL, "Print the man page, for man"},
-    {CLI_COMPLETION, "bash zsh fish", "Print the completion of that shell"},
-    {CLI_OPTION_TABLE, NULL, "Print which letter and which option means what, in Markdown"},
-    {CLI_PROCESSES, NULL, "Print the Ruby processes that you may read: PID, tab, title. Completions use it"},
-    {0}
+    { CLI_MAN, NULL, "Print the man page, for man" },
+    { CLI_COMPLETION, "bash zsh fish", "Print the completion of that shell" },
+    { CLI_OPTION_TABLE, NULL, "Print which letter and which option means what, in Markdown" },
+    { CLI_PROCESSES, NULL,
+      "Print the Ruby processes that you may read: PID, tab, title. Completions use it" },
+    { 0 }
 };
 
 static const struct cli_example examples[] = {
@@ -154,9 +158,14 @@ static const struct cli_example examples[] = {
 };
 
 const struct cli_command cli_help_command = {
-    .name = "help", .arguments = "[COMMAND] [--man] [--completion=SHELL] [--options] [--processes]",
+    .name = "help",
+    .arguments = "[COMMAND] [--man] [--completion=SHELL] [--options] [--processes]",
     .summary = "List the commands, or explain one",
-    .description =
-        "Lists the commands, or explains one of them.",
-    .options = options, .examples = examples, .least = 0, .most = 2, .operand = CLI_OTHER, .run = run,
+    .description = "Lists the commands, or explains one of them.",
+    .options = options,
+    .examples = examples,
+    .least = 0,
+    .most = 2,
+    .operand = CLI_OTHER,
+    .run = run,
 };

@@ -42,7 +42,8 @@ bool
 cli_html_there(const struct cli *cli)
 {
     if (page_size() > 0) return true;
-    cli_wrong(cli, "this heapprof was built without its page, because npm was missing: install npm, and build again");
+    cli_wrong(cli, "this heapprof was built without its page, because npm was missing: install "
+                   "npm, and build again");
     return false;
 }
 
@@ -81,7 +82,8 @@ write_temporary(const struct memory *page, char path[PATH_MAX])
     int fd, error = 0;
 
     if (!directory || directory[0] != '/') directory = "/tmp";
-    if (snprintf(path, PATH_MAX, "%s/heapprof-XXXXXX.html", directory) >= PATH_MAX) return ENAMETOOLONG;
+    if (snprintf(path, PATH_MAX, "%s/heapprof-XXXXXX.html", directory) >= PATH_MAX)
+        return ENAMETOOLONG;
     fd = mkostemps(path, 5, O_CLOEXEC);
     if (fd < 0) return errno;
     if (rb_heapprof_file_write(fd, page->bytes, page->size) < page->size) error = errno;
@@ -124,7 +126,8 @@ show_page(const struct cli *cli, const struct memory *page, const char *path, bo
         fwrite(page->bytes, 1, page->size, stdout);
         return cli_finish(cli);
     }
-    error = path ? rb_heapprof_file_write_whole(path, page->bytes, page->size, true) : write_temporary(page, temporary);
+    error = path ? rb_heapprof_file_write_whole(path, page->bytes, page->size, true)
+                 : write_temporary(page, temporary);
     if (error) return cli_wrong(cli, "%s: %s", path ? path : temporary, strerror(error));
     if (!path) path = temporary;
     report_print(stdout, "%s\n", path);

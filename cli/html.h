@@ -7,7 +7,8 @@
 #define CLI_HTML_OUTPUT_OPTION \
     {CLI_OUTPUT, NULL, "Write the page there, \"-\" is stdout; otherwise into a new temporary file"}
 #define CLI_HTML_OPEN_OPTION \
-    {CLI_OPEN, NULL, "Open it in a browser; a temporary one is opened anyway where there is a desktop"}
+    {CLI_OPEN, NULL, \
+     "Open it in a browser; a temporary one is opened anyway where there is a desktop"}
 
 /* Returns false after telling the user that this heapprof has no page. */
 bool cli_html_there(const struct cli *cli);
@@ -18,7 +19,8 @@ typedef bool cli_html_put_i(FILE *out, void *data);
 
 /* Makes the page from the data that put writes, and writes the page to that path. "-" is stdout;
  * NULL is a new temporary file. If open is true, a browser opens it, too. Returns a status. */
-int cli_html_show(const struct cli *cli, cli_html_put_i *put, void *data, const char *path, bool open);
+int cli_html_show(const struct cli *cli, cli_html_put_i *put, void *data, const char *path,
+                  bool open);
 
 /* Returns a path's last part. */
 const char *cli_html_name(const char *path);

@@ -47,7 +47,8 @@ add_rung(struct facts *facts, const struct heapprof_samples *samples, int64_t by
     if (location[0].first_line == location[1].first_line) return true;
     function = model->lines[location->first_line].function;
     if (function == HEAPPROF_NO_PLACE) return true;
-    if (!HEAPPROF_ARRAY_GROW(facts->rungs, facts->rung_capacity, facts->rung_count + 1)) return false;
+    if (!HEAPPROF_ARRAY_GROW(facts->rungs, facts->rung_capacity, facts->rung_count + 1))
+        return false;
     facts->rungs[facts->rung_count++] = (struct rung){model->functions[function].name, bytes};
     return true;
 }
@@ -69,7 +70,8 @@ begin(struct facts *facts)
     facts->variances = calloc(model->type_count, sizeof(*facts->variances));
     facts->estimates = calloc(model->type_count, sizeof(*facts->estimates));
     if (!facts->totals || !facts->variances || !facts->estimates) return false;
-    for (uint32_t i = 0; i < model->type_count; i++) report_estimate_init(&facts->estimates[i], model, i);
+    for (uint32_t i = 0; i < model->type_count; i++)
+        report_estimate_init(&facts->estimates[i], model, i);
     return true;
 }
 
@@ -183,7 +185,8 @@ put_period(const struct heapprof_model *model)
     else if (!strcmp(unit, "bytes")) {
         char error[REPORT_AMOUNT_MAX];
         report_amount(error, SIGMAS * sqrt((double)model->period * 64 * 1048576), unit);
-        printf("every %s on average: 64 MB of small things are right to \xc2\xb1 %s\n", period, error);
+        printf("every %s on average: 64 MB of small things are right to \xc2\xb1 %s\n", period,
+               error);
     }
     else report_print(stdout, "every %s of %s\n", period, string(model, model->period_type.type));
 }
@@ -237,7 +240,8 @@ put_text(const struct facts *facts, const char *name)
     put_times(model);
     put_size(model);
     put_period(model);
-    for (uint32_t i = 0; i < model->comment_count; i++) put_line(i ? "" : "says", string(model, model->comments[i]));
+    for (uint32_t i = 0; i < model->comment_count; i++)
+        put_line(i ? "" : "says", string(model, model->comments[i]));
     put_values(facts);
     put_ladder(facts);
 }
@@ -286,7 +290,8 @@ put_json(const struct facts *facts, const char *name)
     report_json_member_text(&json, "period_type", string(model, model->period_type.type));
     report_json_member_text(&json, "period_unit", string(model, model->period_type.unit));
     report_json_member_begin(&json, "comments", '[');
-    for (uint32_t i = 0; i < model->comment_count; i++) report_json_text(&json, string(model, model->comments[i]));
+    for (uint32_t i = 0; i < model->comment_count; i++)
+        report_json_text(&json, string(model, model->comments[i]));
     report_json_end(&json, ']');
     put_json_values(&json, facts);
     report_json_end(&json, '}');

@@ -73,14 +73,16 @@ put_command(FILE *out, const struct cli_command *command)
         put(out, cli_readers(command), false);
         putc('\n', out);
     }
-    for (const struct cli_option *option = command->options; option && option->id; option++) put_option(out, option);
+    for (const struct cli_option *option = command->options; option && option->id; option++)
+        put_option(out, option);
 }
 
 static void
 put_examples(FILE *out)
 {
     for (const struct cli_command *const *command = cli_commands; *command; command++) {
-        for (const struct cli_example *example = (*command)->examples; example && example->command; example++) {
+        for (const struct cli_example *example = (*command)->examples; example && example->command;
+             example++) {
             fputs(".TP\n.B ", out);
             put(out, example->command, true);
             putc('\n', out);
@@ -96,18 +98,28 @@ cli_manual(FILE *out)
     fputs(".TH HEAPPROF 1 \"\" \"" HEAPPROF_NAME " " HEAPPROF_VERSION "\" \"User Commands\"\n"
           ".SH NAME\nheapprof \\- take, look at, compare and convert profiles of Ruby's heap\n"
           ".SH SYNOPSIS\n.B heapprof\n.I COMMAND\n[\\fIoptions\\fR] [\\fIFILE\\fR...]\n"
-          ".SH DESCRIPTION\nReads profiles in pprof's format, gzip'd or not: those of a Ruby with the heap profiler, and of\n"
-          "anybody else. A\n.I FILE\nthat is\n.B \\-\nis standard input.\n.SH COMMANDS\n", out);
-    for (const struct cli_command *const *command = cli_commands; *command; command++) put_command(out, *command);
+          ".SH DESCRIPTION\nReads profiles in pprof's format, gzip'd or not: those of a Ruby with "
+          "the heap profiler, and of\n"
+          "anybody else. A\n.I FILE\nthat is\n.B \\-\nis standard input.\n.SH COMMANDS\n",
+          out);
+    for (const struct cli_command *const *command = cli_commands; *command; command++)
+        put_command(out, *command);
     fputs(".SH OPTIONS OF EVERY COMMAND\n", out);
     put_option(out, cli_common_options);
-    fputs(".TP\n.BR \"heapprof \\-V\" \", \" \"heapprof \\-\\-version\"\nThe same as \n.BR version .\n.SH EXAMPLES\n", out);
+    fputs(".TP\n.BR \"heapprof \\-V\" \", \" \"heapprof \\-\\-version\"\nThe same as \n.BR version "
+          ".\n.SH EXAMPLES\n",
+          out);
     put_examples(out);
-    fputs(".SH EXIT STATUS\n.TP\n0\ndone.\n.TP\n1\na file, or what is in it, is wrong; a line on standard error says what.\n"
-          ".TP\n2\nthe command line is wrong; the line says what is accepted.\n.PP\n.B heapprof run\nends as its command does.\n"
+    fputs(".SH EXIT STATUS\n.TP\n0\ndone.\n.TP\n1\na file, or what is in it, is wrong; a line on "
+          "standard error says what.\n"
+          ".TP\n2\nthe command line is wrong; the line says what is accepted.\n.PP\n.B heapprof "
+          "run\nends as its command does.\n"
           ".SH ENVIRONMENT\n.TP\n.B PAGER\nshows what is longer than a screen (default: less).\n"
           ".TP\n.B NO_COLOR\nif it is set, there is no colour.\n"
-          ".TP\n.B COLUMNS\nhow wide lines are (default: as the terminal; in a file as long as they are).\n"
-          ".TP\n.B RUBY_HEAPPROF\nturns the profiler on in a Ruby process;\n.B heapprof run\nsets it.\n"
-          ".SH SEE ALSO\n.BR ruby (1)\n", out);
+          ".TP\n.B COLUMNS\nhow wide lines are (default: as the terminal; in a file as long as "
+          "they are).\n"
+          ".TP\n.B RUBY_HEAPPROF\nturns the profiler on in a Ruby process;\n.B heapprof run\nsets "
+          "it.\n"
+          ".SH SEE ALSO\n.BR ruby (1)\n",
+          out);
 }

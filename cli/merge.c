@@ -6,11 +6,12 @@
 #include "pprof/combine.h"
 
 static int
-merge(struct cli *cli, struct heapprof_model *const *models, const char *const *names, const int *signs)
+merge(struct cli *cli, struct heapprof_model *const *models, const char *const *names,
+      const int *signs)
 {
     char error[HEAPPROF_COMBINE_ERROR_MAX];
-    struct heapprof_model *sum = rb_heapprof_combine((const struct heapprof_model *const *)models, signs, names,
-                                                     cli->operand_count, error);
+    struct heapprof_model *sum = rb_heapprof_combine((const struct heapprof_model *const *)models,
+                                                     signs, names, cli->operand_count, error);
     int status;
 
     if (!sum) return cli_wrong(cli, "%s", error);
@@ -52,7 +53,8 @@ static const struct cli_example examples[] = {
 };
 
 const struct cli_command cli_merge_command = {
-    .name = "merge", .arguments = "FILE... [-o FILE]",
+    .name = "merge",
+    .arguments = "FILE... [-o FILE]",
     .summary = "Add profiles up, such as those of a server's workers",
     .description =
         "Writes the sum of the profiles, gzip'd. Functions are the same if name, file and first\n"
@@ -60,8 +62,13 @@ const struct cli_command cli_merge_command = {
         "same sample types. If a process has written several files, give only one of them: each\n"
         "has everything that was alive. A file that a running process has removed from its series\n"
         "meanwhile is left out, with a line on stderr.",
-    .readers =
-        "with --output only the owner of the file (mode 0600). A file that the shell makes of stdout (>) has the\n"
-        "mode that its umask leaves.",
-    .options = options, .examples = examples, .least = 1, .most = 10000, .writes_output = true, .run = run,
+    .readers = "with --output only the owner of the file (mode 0600). A file that the shell makes "
+               "of stdout (>) has the\n"
+               "mode that its umask leaves.",
+    .options = options,
+    .examples = examples,
+    .least = 1,
+    .most = 10000,
+    .writes_output = true,
+    .run = run,
 };

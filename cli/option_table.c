@@ -60,9 +60,11 @@ cli_option_table(FILE *out)
           "that has it; `heapprof COMMAND --help` says what it does there.\n\n"
           "| letter | option | means | commands |\n|---|---|---|---|\n", out);
     for (enum cli_option_id id = CLI_NO_OPTION + 1; id < CLI_OPTION_COUNT; id++) put_row(out, id);
-    fputs("\n## Old spellings\n\nThey work, and a line on stderr says what to type instead. They will\n"
+    fputs("\n## Old spellings\n\nThey work, and a line on stderr says what to type instead. They "
+          "will\n"
           "go away.\n\n"
-          "| command | old | type |\n|---|---|---|\n", out);
+          "| command | old | type |\n|---|---|---|\n",
+          out);
     for (const struct cli_old_spelling *old = cli_old_spellings; old->command; old++) {
         fprintf(out, "| %s | `%s` | `%s` |\n", old->command, old->spelling,
                 cli_option_words[old->option].name);

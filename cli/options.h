@@ -29,7 +29,7 @@
     WORD(FILL,       "--fill",        NULL,      "How full collections are") \
     WORD(KEYS,       "--keys",        NULL,      "String keys of Hashes are shown in paths") \
     WORD(HELD,       "--held",        NULL,      "Also threads that the program could end") \
-    WORD(EXACT,      "--exact",       NULL,      "Caches and words of a stack keep what they refer to") \
+    WORD(EXACT,      "--exact",       NULL,      "Caches and words of a stack keep objects, too") \
     WORD(MEMORY,     "--memory",      "SIZE",    "Most memory for a graph") \
     WORD(SOURCES,    "--sources",     "DIR",     "Where lines of source are read") \
     WORD(NO_SOURCES, "--no-sources",  NULL,      "No lines of source") \

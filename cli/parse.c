@@ -58,7 +58,8 @@ cli_usage(const struct cli *cli, const char *format, ...)
 }
 
 bool
-cli_number(const struct cli *cli, enum cli_option_id option, long least, long default_number, long *number)
+cli_number(const struct cli *cli, enum cli_option_id option, long least, long default_number,
+           long *number)
 {
     const char *text = cli->values[option];
     char *end;
@@ -113,8 +114,8 @@ find_old(const struct cli_command *command, const char *word, size_t length)
     for (const struct cli_old_spelling *old = cli_old_spellings; old->command; old++) {
         if (strcmp(old->command, command->name) || strlen(old->spelling) != length ||
             strncmp(old->spelling, word, length)) continue;
-        fprintf(stderr, "heapprof %s: %s is an old spelling, and will go away: type %s\n", command->name,
-                old->spelling, cli_option_words[old->option].name);
+        fprintf(stderr, "heapprof %s: %s is an old spelling, and will go away: type %s\n",
+                command->name, old->spelling, cli_option_words[old->option].name);
         return find_option(command, old->option);
     }
     return NULL;
@@ -142,7 +143,8 @@ refuse_option(const struct cli *cli, const char *word, size_t length, enum cli_o
 
     snprintf(name, sizeof(name), "%.*s", (int)length, word);
     struct cli_suggestion suggestion = {.word = name};
-    for (size_t place = 0; word[1] == '-' && (option = cli_option_at(cli->command, place)) != NULL; place++) {
+    for (size_t place = 0; word[1] == '-' && (option = cli_option_at(cli->command, place)) != NULL;
+         place++) {
         cli_suggest(&suggestion, cli_option_words[option->id].name);
     }
     FILE *out = open_memstream(&owners, &size);

@@ -26,8 +26,10 @@ static bool
 same_process_p(const struct heapprof_model *one, const struct heapprof_model *other)
 {
     return one->time_ns - one->duration_ns == other->time_ns - other->duration_ns &&
-           same_text_p(rb_heapprof_model_comment(one, "pid: "), rb_heapprof_model_comment(other, "pid: ")) &&
-           same_text_p(rb_heapprof_model_comment(one, "host: "), rb_heapprof_model_comment(other, "host: "));
+           same_text_p(rb_heapprof_model_comment(one, "pid: "),
+                       rb_heapprof_model_comment(other, "pid: ")) &&
+           same_text_p(rb_heapprof_model_comment(one, "host: "),
+                       rb_heapprof_model_comment(other, "host: "));
 }
 
 /* The series of the processes: each is a list of file numbers. */
@@ -44,7 +46,9 @@ find_series(struct series *series, struct heapprof_model *const *models, uint32_
     for (uint32_t i = 0; i < count; i++) {
         uint32_t process = 0, at;
         series->next[i] = UINT32_MAX;
-        while (process < series->count && !same_process_p(models[series->first[process]], models[i])) process++;
+        while (process < series->count &&
+               !same_process_p(models[series->first[process]], models[i]))
+            process++;
         if (process == series->count) {
             series->first[series->count++] = i;
             series->files[process] = 1;
@@ -67,8 +71,8 @@ file_of(const struct series *series, uint32_t process, uint32_t nth)
 }
 
 static bool
-fill(struct cli_processes *processes, const struct series *series, struct heapprof_model *const *models,
-     const uint32_t *types)
+fill(struct cli_processes *processes, const struct series *series,
+     struct heapprof_model *const *models, const uint32_t *types)
 {
     uint32_t columns = series->most < COLUMNS_MOST ? series->most : COLUMNS_MOST;
 
@@ -104,8 +108,8 @@ keep_names(const struct series *series, const char **names)
 }
 
 static bool
-fill_alone(struct cli_processes *processes, struct heapprof_model *const *models, const uint32_t *types,
-           uint32_t count)
+fill_alone(struct cli_processes *processes, struct heapprof_model *const *models,
+           const uint32_t *types, uint32_t count)
 {
     processes->files = processes->count = count;
     processes->models = malloc(count * sizeof(*processes->models));
@@ -117,8 +121,8 @@ fill_alone(struct cli_processes *processes, struct heapprof_model *const *models
 }
 
 bool
-cli_processes_find(struct cli_processes *processes, struct heapprof_model *const *models, const uint32_t *types,
-                   const char **names, uint32_t count)
+cli_processes_find(struct cli_processes *processes, struct heapprof_model *const *models,
+                   const uint32_t *types, const char **names, uint32_t count)
 {
     struct series series = {
         .next = malloc(count * sizeof(uint32_t)), .first = malloc(count * sizeof(uint32_t)),

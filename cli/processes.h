@@ -22,8 +22,8 @@ struct cli_processes {
  * some file does not say which process wrote it. A process with a single file, among processes
  * with several, is left out: it cannot have grown. Returns false if there is no memory. The
  * caller frees the result either way, and keeps the models. */
-bool cli_processes_find(struct cli_processes *processes, struct heapprof_model *const *models, const uint32_t *types,
-                        const char **names, uint32_t count);
+bool cli_processes_find(struct cli_processes *processes, struct heapprof_model *const *models,
+                        const uint32_t *types, const char **names, uint32_t count);
 void cli_processes_free(struct cli_processes *processes);
 
 #endif

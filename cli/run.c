@@ -28,7 +28,8 @@ static const struct {
     enum cli_option_id option;
     const char *key;
 } keys[] = {
-    {CLI_OUTPUT, "out"}, {CLI_INTERVAL, "interval"}, {CLI_MALLOC, "malloc"}, {CLI_EVERY, "every"}, {CLI_SIGNAL, "signal"}, {CLI_KEEP, "keep"},
+    { CLI_OUTPUT, "out" },  { CLI_INTERVAL, "interval" }, { CLI_MALLOC, "malloc" },
+    { CLI_EVERY, "every" }, { CLI_SIGNAL, "signal" },     { CLI_KEEP, "keep" },
 };
 
 /* Samples as closely as is useful. A user who runs a program by hand wants to see small things,
@@ -65,7 +66,8 @@ settings(const struct cli *cli)
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         const char *value = cli->values[keys[i].option];
         if (value && strchr(value, ',')) {
-            cli_usage(cli, "%s=%s: has a comma, which a value cannot have", cli_option_words[keys[i].option].name, value);
+            cli_usage(cli, "%s=%s: has a comma, which a value cannot have",
+                      cli_option_words[keys[i].option].name, value);
             return NULL;
         }
         if (value) size += strlen(keys[i].key) + strlen(value) + 2;
@@ -146,7 +148,8 @@ show(const struct heapprof_model *sum, const char *name)
 static bool
 same_process_p(const struct heapprof_model *one, const struct heapprof_model *other)
 {
-    const char *pid = rb_heapprof_model_comment(one, "pid: "), *other_pid = rb_heapprof_model_comment(other, "pid: ");
+    const char *pid = rb_heapprof_model_comment(one, "pid: "),
+               *other_pid = rb_heapprof_model_comment(other, "pid: ");
 
     return pid && other_pid && !strcmp(pid, other_pid);
 }
@@ -201,7 +204,8 @@ say_top(const struct cli *cli, const glob_t *found, const struct timespec *start
 
     for (size_t i = 0; i < count; i++) signs[i] = 1;
     if (count == 0) {
-        cli_wrong(cli, "no profile was written: is %s run by a ruby that has the heap profiler?", cli->operands[0]);
+        cli_wrong(cli, "no profile was written: is %s run by a ruby that has the heap profiler?",
+                  cli->operands[0]);
         return;
     }
     snprintf(together, sizeof(together), "%zu processes together", count);
@@ -239,11 +243,13 @@ check_settings(const struct cli *cli, const char *heapprof)
     const char *slash;
     int error;
 
-    if (rb_heapprof_options_parse(heapprof, &options, message, sizeof(message)) == HEAPPROF_OPTIONS_BAD) {
+    if (rb_heapprof_options_parse(heapprof, &options, message, sizeof(message)) ==
+        HEAPPROF_OPTIONS_BAD) {
         return cli_usage(cli, "%s", message);
     }
     slash = strrchr(options.out, '/');
-    if (!options.out[0] || (slash && memchr(options.out, '%', (size_t)(slash - options.out)))) return CLI_DONE;
+    if (!options.out[0] || (slash && memchr(options.out, '%', (size_t)(slash - options.out))))
+        return CLI_DONE;
     error = rb_heapprof_file_check(options.out);
     return error ? cli_usage(cli, "%s: %s", options.out, strerror(error)) : CLI_DONE;
 }
@@ -276,26 +282,35 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {CLI_OUTPUT, NULL, "Name of the profiles. %p is the PID, %e the program, %t the time, %n a number (default: heapprof-%p.pb.gz)"},
-    {CLI_INTERVAL, NULL, 
-     "Take a sample every BYTES allocated, on average: 4096, 64k. 1 counts everything exactly (default: auto, which starts at 4k and grows with the heap)"},
-    {CLI_MALLOC, "ruby all", "Whose malloc'ed memory is counted. all: that of extensions and libraries, too"},
-    {CLI_EVERY, NULL, "Write a profile every SECONDS"},
-    {CLI_SIGNAL, NULL, "Write a profile at this signal, such as USR2"},
-    {CLI_KEEP, NULL, "How many profiles of --every and --signal are kept: the first, and more of the newer than of the older ones (default: 10)"},
-    {CLI_QUIET, NULL, "Say nothing at the end"},
-    {0}
+    { CLI_OUTPUT, NULL,
+      "Name of the profiles. %p is the PID, %e the program, %t the time, %n a number (default: "
+      "heapprof-%p.pb.gz)" },
+    { CLI_INTERVAL, NULL,
+      "Take a sample every BYTES allocated, on average: 4096, 64k. 1 counts everything exactly "
+      "(default: auto, which starts at 4k and grows with the heap)" },
+    { CLI_MALLOC, "ruby all",
+      "Whose malloc'ed memory is counted. all: that of extensions and libraries, too" },
+    { CLI_EVERY, NULL, "Write a profile every SECONDS" },
+    { CLI_SIGNAL, NULL, "Write a profile at this signal, such as USR2" },
+    { CLI_KEEP, NULL,
+      "How many profiles of --every and --signal are kept: the first, and more of the newer than "
+      "of the older ones (default: 10)" },
+    { CLI_QUIET, NULL, "Say nothing at the end" },
+    { 0 }
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof run ruby app.rb", "profile it, and show the largest rows when it ends"},
-    {"heapprof run --interval=64k -- bundle exec rake import", "the same with a sample every 64 kB allocated"},
-    {"heapprof run --every=60 --keep=10 -- bundle exec puma", "a profile of a server every minute"},
-    {0}
+    { "heapprof run ruby app.rb", "profile it, and show the largest rows when it ends" },
+    { "heapprof run --interval=64k -- bundle exec rake import",
+      "the same with a sample every 64 kB allocated" },
+    { "heapprof run --every=60 --keep=10 -- bundle exec puma",
+      "a profile of a server every minute" },
+    { 0 }
 };
 
 const struct cli_command cli_run_command = {
-    .name = "run", .arguments = "[options] [--] COMMAND...",
+    .name = "run",
+    .arguments = "[options] [--] COMMAND...",
     .summary = "Run a command with the profiler on",
     .description =
         "Runs the command with RUBY_HEAPPROF set. Each Ruby process of the command writes a\n"
@@ -308,9 +323,15 @@ const struct cli_command cli_run_command = {
         "This costs a program that allocates all the time a few percent. --interval=512k, the\n"
         "default of RUBY_HEAPPROF, takes a sample every 512 kB allocated, on average, and costs\n"
         "less than 1 %.",
-    .readers =
-        "only the owner of the files (mode 0600), which is the command's user. They name methods, classes,\n"
-        "files and the command line, but have no contents of objects.",
-    .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .passes_rest = true,
-    .operand = CLI_OTHER, .writes_output = true, .run = run,
+    .readers = "only the owner of the files (mode 0600), which is the command's user. They name "
+               "methods, classes,\n"
+               "files and the command line, but have no contents of objects.",
+    .options = options,
+    .examples = examples,
+    .least = 1,
+    .most = SIZE_MAX,
+    .passes_rest = true,
+    .operand = CLI_OTHER,
+    .writes_output = true,
+    .run = run,
 };

@@ -55,7 +55,8 @@ climbs_p(const char *path)
 /* Returns the path to look for below the root, or NULL if there is nothing to look for. *moved
  * is set if the path is wanted only because of the recorded directory. */
 static const char *
-wanted_below(const struct cli_source_roots *roots, const struct cli_source_root *root, const char *path, bool *moved)
+wanted_below(const struct cli_source_roots *roots, const struct cli_source_root *root,
+             const char *path, bool *moved)
 {
     const char *rest;
 
@@ -78,7 +79,8 @@ open_regular(int directory, const char *name)
     struct stat status;
     int fd;
 
-    if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode)) return -1;
+    if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
+        return -1;
     fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
         close(fd);
@@ -162,7 +164,8 @@ add_known(struct cli_source_roots *roots, const char *directory, size_t length, 
     char path[PATH_MAX];
 
     if (!directory || directory[0] != '/' || length >= sizeof(path)) return;
-    if ((size_t)snprintf(path, sizeof(path), "%.*s%s", (int)length, directory, more) < sizeof(path)) add(roots, path, false);
+    if ((size_t)snprintf(path, sizeof(path), "%.*s%s", (int)length, directory, more) < sizeof(path))
+        add(roots, path, false);
 }
 
 static void
@@ -176,7 +179,8 @@ add_gems(struct cli_source_roots *roots, const char *home, size_t length)
 static void
 add_gem_directories(struct cli_source_roots *roots)
 {
-    const char *home = getenv("HOME"), *gem_home = getenv("GEM_HOME"), *gem_path = getenv("GEM_PATH");
+    const char *home = getenv("HOME"), *gem_home = getenv("GEM_HOME"),
+               *gem_path = getenv("GEM_PATH");
     const char *bundle = getenv("BUNDLE_PATH");
 
     if (home) {
@@ -214,7 +218,8 @@ wide_p(const char *directory)
 
     if (!realpath(directory, real)) return true;
     if (!strcmp(real, "/")) return true;
-    return home && realpath(home, real_home) && (!strcmp(real, real_home) || rest_below(real_home, real));
+    return home && realpath(home, real_home) &&
+           (!strcmp(real, real_home) || rest_below(real_home, real));
 }
 
 /* Adds the directory of the profile. */
@@ -233,10 +238,12 @@ add_place(struct cli_source_roots *roots, const char *profile)
 }
 
 bool
-cli_source_roots_find(struct cli_source_roots *roots, const struct cli *cli, const char *directory, const char *profile,
-                      const char *recorded)
+cli_source_roots_find(struct cli_source_roots *roots, const struct cli *cli, const char *directory,
+                      const char *profile, const char *recorded)
 {
-    *roots = (struct cli_source_roots){.recorded = recorded && recorded[0] == '/' && recorded[1] ? recorded : NULL};
+    *roots = (struct cli_source_roots){ .recorded = recorded && recorded[0] == '/' && recorded[1]
+                                                         ? recorded
+                                                         : NULL };
     if (!directory) add_place(roots, profile);
     else if (!add(roots, directory, true)) {
         cli_wrong(cli, "--sources=%s: is not a directory that can be read", directory);

@@ -28,8 +28,8 @@ struct cli_source_roots {
  * this machine's gem directories are added, and the library of the ruby that this program is
  * installed with. If profile is "-", it is stdin, which has no directory. Returns false, after
  * an error message, if the given directory does not exist. */
-bool cli_source_roots_find(struct cli_source_roots *roots, const struct cli *cli, const char *directory, const char *profile,
-                           const char *recorded);
+bool cli_source_roots_find(struct cli_source_roots *roots, const struct cli *cli,
+                           const char *directory, const char *profile, const char *recorded);
 void cli_source_roots_free(struct cli_source_roots *roots);
 
 /* Returns a descriptor of a regular file below one of the roots, or -1. A path below the

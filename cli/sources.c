@@ -66,8 +66,9 @@ compare_places(const void *a, const void *b)
 static bool
 source_name_p(const char *path)
 {
-    static const char suffixes[] = " rb rake ru rbi gemspec jbuilder erb haml slim builder thor "
-                                   "c h cc cpp cxx hpp go py pyx rs java kt scala js mjs ts php ex exs lua ";
+    static const char suffixes[] =
+        " rb rake ru rbi gemspec jbuilder erb haml slim builder thor "
+        "c h cc cpp cxx hpp go py pyx rs java kt scala js mjs ts php ex exs lua ";
     const char *dot = strrchr(path, '.');
     char word[16];
 
@@ -138,7 +139,8 @@ end_block(struct blocks *blocks)
 
 /* Goes through the text once. places are the places in this file, in order. */
 static void
-put_blocks(struct blocks *blocks, const struct text *text, const struct cli_source_place *places, size_t count)
+put_blocks(struct blocks *blocks, const struct text *text, const struct cli_source_place *places,
+           size_t count)
 {
     const char *at = text->bytes, *end = text->bytes + text->size;
     size_t next = 0; /* the first place whose surroundings are not yet passed */
@@ -163,7 +165,8 @@ put_blocks(struct blocks *blocks, const struct text *text, const struct cli_sour
 }
 
 static void
-put_file(struct blocks *blocks, struct cli_sources *sources, const struct cli_source_place *places, size_t count)
+put_file(struct blocks *blocks, struct cli_sources *sources, const struct cli_source_place *places,
+         size_t count)
 {
     struct report_json *json = blocks->json;
     struct text text;
@@ -217,11 +220,14 @@ cli_sources_say(const struct cli_sources *sources, const char *command)
     report_count(files, sources->files, "source file", "source files");
     report_count(outside, sources->outside, "file is", "files are");
     if (sources->files) {
-        fprintf(stderr, "%s: the page has %s of %s in it (--no-sources leaves them out)", command, lines, files);
+        fprintf(stderr, "%s: the page has %s of %s in it (--no-sources leaves them out)", command,
+                lines, files);
     }
     else fprintf(stderr, "%s: the page has no sources in it", command);
     if (sources->outside) {
-        fprintf(stderr, "; %s not where sources are read: name the program's directory by --sources=DIR", outside);
+        fprintf(stderr,
+                "; %s not where sources are read: name the program's directory by --sources=DIR",
+                outside);
     }
     fputc('\n', stderr);
 }

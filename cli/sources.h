@@ -3,10 +3,10 @@
 /* The lines of source that the frames of a profile or of a dump are at, in the form that the page
  * takes (cli/page/README.md).
  *
- * A profile or a dump may come from somebody else, and the page may be given on. So a file is read only if
- * it is below the roots (source_roots.h) and looks like source. Such a file is a regular file;
- * it has a suffix of source code, or begins with "#!". Of each file, only a few lines around
- * each used line are put. Of all files together, at most a few megabytes are put. */
+ * A profile or a dump may come from somebody else, and the page may be given on. So a file is
+ * read only if it is below the roots (source_roots.h) and looks like source. Such a file is a
+ * regular file; it has a suffix of source code, or begins with "#!". Of each file, only a few
+ * lines around each used line are put. Of all files together, at most a few megabytes are put. */
 #include "cli/source_roots.h"
 #include "report/page.h"
 

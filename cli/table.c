@@ -34,7 +34,8 @@ ask(const struct cli *cli, struct asked *asked)
     long count, frames;
 
     /* parse.c has checked the names. */
-    report_question_group(&asked->question, cli->values[CLI_GROUP] ? cli->values[CLI_GROUP] : "site");
+    report_question_group(&asked->question,
+                          cli->values[CLI_GROUP] ? cli->values[CLI_GROUP] : "site");
     report_question_sort(&asked->question, cli->values[CLI_SORT]);
     if (!report_sort_p(&asked->question, cli->values[CLI_GROUP] != NULL)) {
         cli_usage(cli, "--sort=cum: " REPORT_SORT_REFUSED);
@@ -43,7 +44,8 @@ ask(const struct cli *cli, struct asked *asked)
     asked->question.directory = cli->values[CLI_APP];
     asked->question.focus_text = cli->values[CLI_FOCUS];
     asked->question.ignore_text = cli->values[CLI_IGNORE];
-    if (!cli_number(cli, CLI_COUNT, 0, 20, &count) || !cli_number(cli, CLI_FRAMES, 0, 3, &frames)) return false;
+    if (!cli_number(cli, CLI_COUNT, 0, 20, &count) || !cli_number(cli, CLI_FRAMES, 0, 3, &frames))
+        return false;
     asked->look.limit = (size_t)count;
     asked->question.frames = cli->values[CLI_JSON] ? REPORT_WHOLE_STACKS : (size_t)frames;
     return compile(cli, CLI_FOCUS, &asked->focus, &asked->question.focus) &&
@@ -52,8 +54,8 @@ ask(const struct cli *cli, struct asked *asked)
 
 /* Shows one table, of the groups that the question names. */
 static bool
-show_groups(const struct asked *asked, const struct heapprof_model *const *models, const uint32_t *types,
-            uint32_t count, bool json)
+show_groups(const struct asked *asked, const struct heapprof_model *const *models,
+            const uint32_t *types, uint32_t count, bool json)
 {
     struct report_groups groups;
     bool done = report_groups_make(&groups, &asked->question, models, types, count) &&
@@ -81,7 +83,8 @@ show(const struct cli *cli, struct asked *asked, const struct heapprof_model *co
 /* Finds the type of the first file. In each other file it finds the type of the same name, which
  * must have the same unit. Returns false after telling the user what is wrong. */
 static bool
-find_types(const struct cli *cli, struct heapprof_model *const *models, const char *const *names, uint32_t *types)
+find_types(const struct cli *cli, struct heapprof_model *const *models, const char *const *names,
+           uint32_t *types)
 {
     const char *first, *unit, *other;
 
@@ -94,7 +97,8 @@ find_types(const struct cli *cli, struct heapprof_model *const *models, const ch
             unit = other;
         }
         else if (strcmp(unit, other)) {
-            cli_wrong(cli, "%s: %s is in %s, in %s it is in %s", names[i], first, other, names[0], unit);
+            cli_wrong(cli, "%s: %s is in %s, in %s it is in %s", names[i], first, other, names[0],
+                      unit);
             return false;
         }
     }
@@ -139,8 +143,8 @@ sort(const struct cli *cli, struct heapprof_model **models, const char **names)
 
 /* Shows the files, whose models are in the order of their times. Returns a status. */
 static int
-show_files(const struct cli *cli, struct asked *asked, struct heapprof_model *const *models, const uint32_t *types,
-           const char **names)
+show_files(const struct cli *cli, struct asked *asked, struct heapprof_model *const *models,
+           const uint32_t *types, const char **names)
 {
     struct cli_processes processes;
     int status;
@@ -172,7 +176,8 @@ cli_table(struct cli *cli)
     else {
         read = cli_read_operands(cli, models, names);
         asked.look.names = names;
-        if (read == cli->operand_count && !sort(cli, models, names)) status = cli_wrong(cli, "no memory");
+        if (read == cli->operand_count && !sort(cli, models, names))
+            status = cli_wrong(cli, "no memory");
         else if (read == cli->operand_count && find_types(cli, models, names, types)) {
             status = show_files(cli, &asked, models, types, names);
         }

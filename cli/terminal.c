@@ -66,7 +66,8 @@ cli_page(void)
     int ends[2];
 
     look();
-    if (!terminal.terminal || terminal.pager || (pager && (!strcmp(pager, "cat") || !*pager))) return;
+    if (!terminal.terminal || terminal.pager || (pager && (!strcmp(pager, "cat") || !*pager)))
+        return;
     if (pipe(ends) != 0) return;
     terminal.pager = fork();
     if (terminal.pager == 0) become_pager(ends);

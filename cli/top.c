@@ -4,17 +4,22 @@
 static const struct cli_option options[] = {CLI_TABLE_OPTIONS, {0}};
 
 static const struct cli_example examples[] = {
-    {"heapprof top heap.pb.gz", "which lines of the application, and which call sites, hold most of the memory"},
-    {"heapprof top heap.pb.gz --group class", "which classes"},
-    {"heapprof top heap.pb.gz --group gem --by alloc_space", "which gems allocate most, also what has died"},
-    {"heapprof top heap.pb.gz --sort cum", "which action or job holds most, with all that it called"},
-    {"heapprof top heap.pb.gz --focus 'Cart#' -n 5", "only what the cart allocates"},
-    {"heapprof top heap.pb.gz --focus 'libxml2' --group gem", "whose code asks libxml2 for memory"},
-    {0}
+    { "heapprof top heap.pb.gz",
+      "which lines of the application, and which call sites, hold most of the memory" },
+    { "heapprof top heap.pb.gz --group class", "which classes" },
+    { "heapprof top heap.pb.gz --group gem --by alloc_space",
+      "which gems allocate most, also what has died" },
+    { "heapprof top heap.pb.gz --sort cum",
+      "which action or job holds most, with all that it called" },
+    { "heapprof top heap.pb.gz --focus 'Cart#' -n 5", "only what the cart allocates" },
+    { "heapprof top heap.pb.gz --focus 'libxml2' --group gem",
+      "whose code asks libxml2 for memory" },
+    { 0 }
 };
 
 const struct cli_command cli_top_command = {
-    .name = "top", .arguments = "FILE [--by=TYPE] [--group=GROUP] [-n N]",
+    .name = "top",
+    .arguments = "FILE [--by=TYPE] [--group=GROUP] [-n N]",
     .summary = "What is largest: by call site, function, class, gem, line of the application",
     .description =
         "Adds up the samples of the profile and shows the largest rows. The columns are: the\n"
@@ -31,9 +36,14 @@ const struct cli_command cli_top_command = {
         "sites.\n"
         "\n"
         "Groups: site (a class and the call stack that allocated it, as far as --frames shows\n"
-        "it), function (by its name and the file that defines it), class, file, gem (also what its\n"
+        "it), function (by its name and the file that defines it), class, file, gem (also what "
+        "its\n"
         "extension asks of malloc), library (that asks malloc), app (the innermost line of the\n"
         "application's own code), label:KEY (any label of the file). Memory of Ruby's own tables,\n"
         "[VM], has rows of its own in each group: no line is charged for it.",
-    .options = options, .examples = examples, .least = 1, .most = 1, .run = cli_table,
+    .options = options,
+    .examples = examples,
+    .least = 1,
+    .most = 1,
+    .run = cli_table,
 };

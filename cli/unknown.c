@@ -42,7 +42,8 @@ say_second_word(char *const *words, size_t count)
                      (*each)->name);
         for (size_t i = 1; i < count; i++) report_print(stderr, " %s", words[i]);
         if (next && (*each)->operand == CLI_PIDS && number_p(next)) {
-            report_print(stderr, " (its objects), or heapprof snapshot %s (its heap profile)", next);
+            report_print(stderr, " (its objects), or heapprof snapshot %s (its heap profile)",
+                         next);
         }
         fputs("?\n", stderr);
         return true;
@@ -102,8 +103,8 @@ refuse_second_word(const char *first, const char *word, const char *all)
         if (in_family) cli_suggest(&suggestion, name + length + 1);
     }
     if (suggestion.nearest) {
-        report_print(stderr, "heapprof: %s %s is not a command; did you mean heapprof %s %s?\n", first,
-                     word, first, suggestion.nearest);
+        report_print(stderr, "heapprof: %s %s is not a command; did you mean heapprof %s %s?\n",
+                     first, word, first, suggestion.nearest);
     }
     else if (!say_file(NULL, word)) {
         report_print(stderr, "heapprof: %s %s is not a command; type one of these after %s:%s\n",

@@ -24,11 +24,17 @@ static const struct cli_example examples[] = {
 };
 
 const struct cli_command cli_version_command = {
-    .name = "version", .arguments = "[--help]",
+    .name = "version",
+    .arguments = "[--help]",
     .summary = "Print the version of heapprof and of its ruby",
     .description =
         "Prints the version of this product and the version of the ruby it comes with.\n"
         "CHANGELOG.md has an entry for each version. To see which version wrote a file, type\n"
         "heapprof info FILE or heapprof graph info FILE.",
-    .options = options, .examples = examples, .least = 0, .most = 0, .operand = CLI_OTHER, .run = run,
+    .options = options,
+    .examples = examples,
+    .least = 0,
+    .most = 0,
+    .operand = CLI_OTHER,
+    .run = run,
 };

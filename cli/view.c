@@ -16,10 +16,13 @@ static uint32_t
 same_type(const struct heapprof_model *page, const struct heapprof_model *model, uint32_t type)
 {
     const struct heapprof_model_type *wanted = &model->types[type];
-    uint32_t found = rb_heapprof_model_type(page, rb_heapprof_model_string(model, wanted->type, NULL));
+    uint32_t found =
+        rb_heapprof_model_type(page, rb_heapprof_model_string(model, wanted->type, NULL));
 
-    if (found < page->type_count && strcmp(rb_heapprof_model_string(page, page->types[found].unit, NULL),
-                                           rb_heapprof_model_string(model, wanted->unit, NULL))) return page->type_count;
+    if (found < page->type_count &&
+        strcmp(rb_heapprof_model_string(page, page->types[found].unit, NULL),
+               rb_heapprof_model_string(model, wanted->unit, NULL)))
+        return page->type_count;
     return found;
 }
 
@@ -36,7 +39,8 @@ match_types(const struct heapprof_model *model, const struct heapprof_model *pag
 }
 
 static bool
-add_model(struct report_page_tables *tables, const struct heapprof_model *model, const struct heapprof_model *page, int sign)
+add_model(struct report_page_tables *tables, const struct heapprof_model *model,
+          const struct heapprof_model *page, int sign)
 {
     uint32_t *types = match_types(model, page);
     bool done = types && report_page_tables_add(tables, model, types, sign);
@@ -56,8 +60,8 @@ common_type_p(const struct heapprof_model *model, const struct heapprof_model *o
 }
 
 static bool
-fill_tables(struct report_page_tables *tables, const char *directory, const struct heapprof_model *model,
-            const struct heapprof_model *old)
+fill_tables(struct report_page_tables *tables, const char *directory,
+            const struct heapprof_model *model, const struct heapprof_model *old)
 {
     if (!directory) directory = rb_heapprof_model_comment(model, "directory: ");
     report_page_tables_init(tables, model->type_count, directory);
@@ -92,9 +96,12 @@ put_page(FILE *out, struct shown *shown, const struct report_page_tables *tables
 {
     const struct cli *cli = shown->cli;
     struct report_page page = {
-        .name = cli_html_name(cli->operands[0]), .old = shown->old ? cli_html_name(cli->operands[1]) : NULL,
-        .model = shown->model, .tables = tables,
-        .put_sources = cli->values[CLI_NO_SOURCES] ? cli_put_no_sources : cli_put_sources, .data = &shown->sources,
+        .name = cli_html_name(cli->operands[0]),
+        .old = shown->old ? cli_html_name(cli->operands[1]) : NULL,
+        .model = shown->model,
+        .tables = tables,
+        .put_sources = cli->values[CLI_NO_SOURCES] ? cli_put_no_sources : cli_put_sources,
+        .data = &shown->sources,
     };
 
     report_page_write(out, &page);
@@ -118,17 +125,21 @@ put(FILE *out, void *data)
 static int
 view(const struct cli *cli, const struct heapprof_model *model, const struct heapprof_model *old)
 {
-    struct shown shown = {.cli = cli, .model = model, .old = old, .sources.time_ns = model->time_ns};
+    struct shown shown = {
+        .cli = cli, .model = model, .old = old, .sources.time_ns = model->time_ns
+    };
     int status;
 
     if (old && !common_type_p(model, old)) {
-        return cli_wrong(cli, "%s and %s have no kind of value in common", cli_name(cli->operands[0]),
-                         cli_name(cli->operands[1]));
+        return cli_wrong(cli, "%s and %s have no kind of value in common",
+                         cli_name(cli->operands[0]), cli_name(cli->operands[1]));
     }
-    if (!cli_source_roots_find(&shown.sources.roots, cli, cli->values[CLI_SOURCES], cli->operands[0],
-                               rb_heapprof_model_comment(model, "directory: "))) return CLI_USAGE;
+    if (!cli_source_roots_find(&shown.sources.roots, cli, cli->values[CLI_SOURCES],
+                               cli->operands[0], rb_heapprof_model_comment(model, "directory: ")))
+        return CLI_USAGE;
     status = cli_html_show(cli, put, &shown, cli->values[CLI_OUTPUT], cli->values[CLI_OPEN]);
-    if (status == CLI_DONE && !cli->values[CLI_NO_SOURCES]) cli_sources_say(&shown.sources, "heapprof view");
+    if (status == CLI_DONE && !cli->values[CLI_NO_SOURCES])
+        cli_sources_say(&shown.sources, "heapprof view");
     cli_sources_free(&shown.sources);
     return status;
 }
@@ -166,7 +177,8 @@ static const struct cli_example examples[] = {
 };
 
 const struct cli_command cli_view_command = {
-    .name = "view", .arguments = "[options] FILE [OLD]",
+    .name = "view",
+    .arguments = "[options] FILE [OLD]",
     .summary = "A page with a flame graph, tables and sources",
     .description =
         "Writes one HTML page that needs no network, and prints its name. The page has a flame\n"
@@ -185,8 +197,13 @@ const struct cli_command cli_view_command = {
         "~/.local/share/gem). If the profile is in the home directory itself, or above it, give\n"
         "--sources. Links that lead out of these places are not followed. A line on stderr says\n"
         "how many lines of how many files the page has.",
-    .readers =
-        "only the owner of the page (mode 0600). It names all that the program runs, and has lines of its source\n"
-        "unless --no-sources is given: read it before you pass it on.",
-    .options = options, .examples = examples, .least = 1, .most = 2, .writes_output = true, .run = run,
+    .readers = "only the owner of the page (mode 0600). It names all that the program runs, and "
+               "has lines of its source\n"
+               "unless --no-sources is given: read it before you pass it on.",
+    .options = options,
+    .examples = examples,
+    .least = 1,
+    .most = 2,
+    .writes_output = true,
+    .run = run,
 };

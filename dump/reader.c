@@ -264,13 +264,16 @@ read_layout_labels(struct reader *reader, struct layout *layout)
 {
     uint64_t count = read_number(&reader->in);
 
-    if (count > HEAPPROF_DUMP_LABELS_MOST - reader->label_count) return WRONG(reader, "%"PRIu64" labels", count);
+    if (count > HEAPPROF_DUMP_LABELS_MOST - reader->label_count)
+        return WRONG(reader, "%" PRIu64 " labels", count);
     layout->first_label = (uint32_t)reader->label_count;
     layout->label_count = (uint32_t)count;
     for (; count > 0 && !reader->in.failed && !reader->ended; count--) {
-        if (!HEAPPROF_ARRAY_GROW(reader->labels, reader->label_capacity, reader->label_count + 1)) return no_memory(reader);
+        if (!HEAPPROF_ARRAY_GROW(reader->labels, reader->label_capacity, reader->label_count + 1))
+            return no_memory(reader);
         uint32_t label = read_label(reader);
-        reader->labels[reader->label_count++] = (struct heapprof_dump_read_label){label, read_string(reader)};
+        reader->labels[reader->label_count++] =
+            (struct heapprof_dump_read_label){ label, read_string(reader) };
     }
     return true;
 }
@@ -281,7 +284,8 @@ read_layout(struct reader *reader)
     struct heapprof_dump_read_layout layout = {0};
     struct layout *own;
 
-    if (!HEAPPROF_ARRAY_GROW(reader->layouts, reader->layout_capacity, reader->layout_count + 1)) return no_memory(reader);
+    if (!HEAPPROF_ARRAY_GROW(reader->layouts, reader->layout_capacity, reader->layout_count + 1))
+        return no_memory(reader);
     own = &reader->layouts[reader->layout_count];
     layout.type = read_string(reader);
     layout.class_address = read_address(reader);
@@ -389,7 +393,8 @@ read_elements(struct reader *reader, uint64_t count)
 static bool
 read_pairs(struct reader *reader, uint64_t count)
 {
-    struct heapprof_dump_reference key = {.label = HEAPPROF_DUMP_KEY}, value = {.label = HEAPPROF_DUMP_VALUE};
+    struct heapprof_dump_reference key = { .label = HEAPPROF_DUMP_KEY },
+                                   value = { .label = HEAPPROF_DUMP_VALUE };
 
     for (; count > 0; count--) {
         key.index = value.index = reader->next_index++;
@@ -418,8 +423,10 @@ static bool
 read_references(struct reader *reader, const struct layout *layout, bool continues)
 {
     if (!continues && !read_labelled(reader, layout)) return false;
-    if (layout->tail == HEAPPROF_DUMP_INDEXED && !read_elements(reader, read_number(&reader->in))) return false;
-    if (layout->tail == HEAPPROF_DUMP_PAIRED && !read_pairs(reader, read_number(&reader->in))) return false;
+    if (layout->tail == HEAPPROF_DUMP_INDEXED && !read_elements(reader, read_number(&reader->in)))
+        return false;
+    if (layout->tail == HEAPPROF_DUMP_PAIRED && !read_pairs(reader, read_number(&reader->in)))
+        return false;
     return !(layout->bits & HEAPPROF_DUMP_OTHERS) || read_others(reader);
 }
 
@@ -496,7 +503,8 @@ read_object(struct reader *reader, uint64_t page, uint32_t slot_bytes, uint64_t 
 static bool
 read_page(struct reader *reader)
 {
-    uint64_t page = read_address(reader), bytes = read_number(&reader->in), count = read_number(&reader->in);
+    uint64_t page = read_address(reader), bytes = read_number(&reader->in),
+             count = read_number(&reader->in);
     uint64_t next = 0;
 
     if (!whole_p(reader, "a page")) return false;
@@ -518,8 +526,9 @@ typedef bool read_record_i(struct reader *reader);
 
 static read_record_i *const records[HEAPPROF_DUMP_BLOCK_KINDS] = {
     [HEAPPROF_DUMP_PROCESS] = read_process, [HEAPPROF_DUMP_STRINGS] = read_string_record,
-    [HEAPPROF_DUMP_STACKS] = read_stack, [HEAPPROF_DUMP_LAYOUTS] = read_layout, [HEAPPROF_DUMP_ROOTS] = read_root,
-    [HEAPPROF_DUMP_OBJECTS] = read_page, [HEAPPROF_DUMP_MOVES] = read_move, [HEAPPROF_DUMP_FOOTER] = read_footer,
+    [HEAPPROF_DUMP_STACKS] = read_stack,    [HEAPPROF_DUMP_LAYOUTS] = read_layout,
+    [HEAPPROF_DUMP_ROOTS] = read_root,      [HEAPPROF_DUMP_OBJECTS] = read_page,
+    [HEAPPROF_DUMP_MOVES] = read_move,      [HEAPPROF_DUMP_FOOTER] = read_footer,
 };
 
 /* Returns how many of size bytes were read; fewer if the file has ended. */
@@ -544,14 +553,16 @@ read_magic(struct reader *reader)
 {
     unsigned char head[HEAPPROF_DUMP_MAGIC_BYTES + 4];
     size_t got = take(reader, head, sizeof(head));
-    uint32_t version = got == sizeof(head) ? (uint32_t)fixed(head + HEAPPROF_DUMP_MAGIC_BYTES, 4) : 0;
+    uint32_t version =
+        got == sizeof(head) ? (uint32_t)fixed(head + HEAPPROF_DUMP_MAGIC_BYTES, 4) : 0;
 
     if (got == 0) end_as(reader, HEAPPROF_DUMP_WRONG, "is empty");
     else if (got < sizeof(head) || memcmp(head, HEAPPROF_DUMP_MAGIC, HEAPPROF_DUMP_MAGIC_BYTES)) {
         end_as(reader, HEAPPROF_DUMP_WRONG, "is not an object graph");
     }
     else if (version != HEAPPROF_DUMP_VERSION) {
-        end_as(reader, HEAPPROF_DUMP_WRONG, "is of version %"PRIu32", and this heapprof reads version %d", version,
+        end_as(reader, HEAPPROF_DUMP_WRONG,
+               "is of version %" PRIu32 ", and this heapprof reads version %d", version,
                HEAPPROF_DUMP_VERSION);
     }
     return !reader->ended;
@@ -580,14 +591,16 @@ take_block(struct reader *reader, struct head *head)
     reader->block_at = reader->position;
     got = take(reader, bytes, sizeof(bytes));
     if (got < sizeof(bytes)) return incomplete(reader, got ? "is cut short" : "is missing");
-    *head = (struct head){bytes[0], bytes[1], (size_t)fixed(bytes + 4, 4), (size_t)fixed(bytes + 8, 4),
-                          (uint32_t)fixed(bytes + 12, 4)};
+    *head = (struct head){ bytes[0], bytes[1], (size_t)fixed(bytes + 4, 4),
+                            (size_t)fixed(bytes + 8, 4), (uint32_t)fixed(bytes + 12, 4) };
     if (head->bytes > HEAPPROF_DUMP_BLOCK_MOST || head->packed_bytes > PACKED_MOST ||
         (head->encoding == HEAPPROF_DUMP_RAW && head->packed_bytes != head->bytes)) {
         return incomplete(reader, "is damaged");
     }
-    if (take(reader, reader->packed, head->packed_bytes) < head->packed_bytes) incomplete(reader, "is cut short");
-    else if (crc32(0, reader->packed, (uInt)head->packed_bytes) != head->crc) incomplete(reader, "is damaged");
+    if (take(reader, reader->packed, head->packed_bytes) < head->packed_bytes)
+        incomplete(reader, "is cut short");
+    else if (crc32(0, reader->packed, (uInt)head->packed_bytes) != head->crc)
+        incomplete(reader, "is damaged");
     return !reader->ended;
 }
 
@@ -598,7 +611,8 @@ unpack(struct reader *reader, const struct head *head)
 
     reader->in = (struct cursor){reader->packed, reader->packed + head->packed_bytes, false};
     if (head->encoding == HEAPPROF_DUMP_RAW) return true;
-    if (head->encoding != HEAPPROF_DUMP_ZLIB) return WRONG(reader, "encoding %u is not known", head->encoding);
+    if (head->encoding != HEAPPROF_DUMP_ZLIB)
+        return WRONG(reader, "encoding %u is not known", head->encoding);
     if (uncompress(reader->unpacked, &size, reader->packed, head->packed_bytes) != Z_OK ||
         size != head->bytes) {
         return WRONG(reader, "cannot be unpacked to %zu bytes", head->bytes);

@@ -248,7 +248,8 @@ rb_heapprof_dump_stack(struct heapprof_dump_writer *writer, uint32_t callers, ui
     struct heapprof_dump_bytes *to = &writer->blocks[HEAPPROF_DUMP_STACKS];
     const uint32_t numbers[] = {callers, method, file, line};
 
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) rb_heapprof_dump_number(writer, to, numbers[i]);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+        rb_heapprof_dump_number(writer, to, numbers[i]);
     end_record(writer, HEAPPROF_DUMP_STACKS);
     return ++writer->stack_count;
 }
@@ -262,7 +263,8 @@ rb_heapprof_dump_layout(struct heapprof_dump_writer *writer,
                                 layout->bits,
                                 layout->tail, layout->label_count};
 
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) rb_heapprof_dump_number(writer, to, numbers[i]);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+        rb_heapprof_dump_number(writer, to, numbers[i]);
     for (size_t i = 0; i < layout->label_count; i++) {
         rb_heapprof_dump_number(writer, to, layout->labels[i].kind);
         rb_heapprof_dump_number(writer, to, layout->labels[i].name);
@@ -308,7 +310,8 @@ rb_heapprof_dump_root(struct heapprof_dump_writer *writer, struct heapprof_dump_
     struct heapprof_dump_bytes *to = records(writer, HEAPPROF_DUMP_ROOTS);
     const uint64_t numbers[] = {label.kind, label.name, category, address / 8};
 
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) rb_heapprof_dump_number(writer, to, numbers[i]);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+        rb_heapprof_dump_number(writer, to, numbers[i]);
     writer->roots++;
     end_record(writer, HEAPPROF_DUMP_ROOTS);
 }
@@ -370,10 +373,12 @@ rb_heapprof_dump_object(struct heapprof_dump_writer *writer,
 
     if (to->used >= BLOCK_BYTES) rb_heapprof_dump_end_page(writer);
     uint32_t slot = (uint32_t)((object->address - writer->page_address) / writer->slot_bytes);
-    rb_heapprof_dump_number(writer, to, more && writer->page_objects ? 0 : slot - writer->next_slot);
+    rb_heapprof_dump_number(writer, to,
+                            more && writer->page_objects ? 0 : slot - writer->next_slot);
     rb_heapprof_dump_number(writer, to, object->layout);
     rb_heapprof_dump_number(writer, to, object->bits);
-    if (object->bits & HEAPPROF_DUMP_EXTERNAL) rb_heapprof_dump_number(writer, to, object->external_bytes);
+    if (object->bits & HEAPPROF_DUMP_EXTERNAL)
+        rb_heapprof_dump_number(writer, to, object->external_bytes);
     if (object->bits & HEAPPROF_DUMP_LENGTH) rb_heapprof_dump_number(writer, to, object->length);
     if (object->bits & HEAPPROF_DUMP_TEXT) rb_heapprof_dump_number(writer, to, object->text);
     if (object->bits & HEAPPROF_DUMP_SAMPLED) {

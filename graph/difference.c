@@ -19,8 +19,10 @@ struct dump_comparison {
     struct graph_difference *result;
     const struct graph_dump *dumps;
     size_t count;
-    uint32_t *next[GRAPH_DUMPS_MOST]; /* by object: the same one in the next dump; 0 if it is gone */
-    uint32_t *last[GRAPH_DUMPS_MOST]; /* by object: the same one in the last dump, if it is a survivor; otherwise 0 */
+    uint32_t
+        *next[GRAPH_DUMPS_MOST]; /* by object: the same one in the next dump; 0 if it is gone */
+    uint32_t *last[GRAPH_DUMPS_MOST]; /* by object: the same one in the last dump, if it is a
+                                         survivor; otherwise 0 */
     uint32_t *rows[GRAPH_DUMPS_MOST]; /* by object: row + 1; 0 if it is not reached */
     uint32_t *class_names;       /* by class of the present dump: string + 1 */
     uint32_t *pattern_rows;      /* by pattern of the last dump: its row + 1; 0 if it has none
@@ -65,7 +67,8 @@ connect(struct dump_comparison *comparison, size_t later)
 
     for (uint32_t object = 1; before && object <= to->graph->count; object++) {
         uint32_t earlier = before[object];
-        if (earlier && alive_p(to, object) && alive_p(from, earlier)) comparison->next[later - 1][earlier] = object;
+        if (earlier && alive_p(to, object) && alive_p(from, earlier))
+            comparison->next[later - 1][earlier] = object;
     }
     free(before);
     return before;
@@ -110,7 +113,8 @@ identify(struct dump_comparison *comparison)
 static uint64_t
 hash_of(uint32_t holder, uint32_t kind, uint32_t class_name)
 {
-    return rb_heapprof_index_hash(rb_heapprof_index_hash((uint64_t)holder << 32 | class_name) + kind);
+    return rb_heapprof_index_hash(rb_heapprof_index_hash((uint64_t)holder << 32 | class_name) +
+                                  kind);
 }
 
 static uint64_t
@@ -123,20 +127,26 @@ hash_row(const void *owner, uint32_t number)
 
 /* Returns row + 1; 0 if there is no memory. */
 static uint32_t
-find_or_add(struct graph_difference *difference, uint32_t holder, uint32_t kind, uint32_t class_name, bool structure)
+find_or_add(struct graph_difference *difference, uint32_t holder, uint32_t kind,
+            uint32_t class_name, bool structure)
 {
     uint64_t hash = hash_of(holder, kind, class_name);
     uint32_t number;
 
-    for (uint64_t probe = hash; (number = rb_heapprof_index_at(&difference->index, probe)) != 0; probe++) {
+    for (uint64_t probe = hash; (number = rb_heapprof_index_at(&difference->index, probe)) != 0;
+         probe++) {
         const struct graph_growth *row = &difference->all[number - 1];
-        if (row->holder == holder && row->kind == kind && row->class_name == class_name) return number;
+        if (row->holder == holder && row->kind == kind && row->class_name == class_name)
+            return number;
     }
-    if (!HEAPPROF_MEM_GROW(&difference->mem, difference->all, difference->capacity, (size_t)difference->count + 1) ||
-        !rb_heapprof_index_reserve(&difference->index, &difference->mem, difference->count, hash_row,
-                                   difference)) return 0;
-    difference->all[difference->count++] = (struct graph_growth){.holder = holder, .kind = kind, .structure = structure,
-                                                                 .class_name = class_name};
+    if (!HEAPPROF_MEM_GROW(&difference->mem, difference->all, difference->capacity,
+                           (size_t)difference->count + 1) ||
+        !rb_heapprof_index_reserve(&difference->index, &difference->mem, difference->count,
+                                   hash_row, difference))
+        return 0;
+    difference->all[difference->count++] = (struct graph_growth){
+        .holder = holder, .kind = kind, .structure = structure, .class_name = class_name
+    };
     rb_heapprof_index_insert(&difference->index, hash, difference->count);
     return difference->count;
 }
@@ -149,7 +159,8 @@ class_name_of(struct dump_comparison *comparison, const struct graph *graph, uin
 
     if (!*known) {
         const char *name = graph_class_name(graph, object);
-        uint32_t string = rb_heapprof_strings_intern(&comparison->result->strings, name, strlen(name));
+        uint32_t string =
+            rb_heapprof_strings_intern(&comparison->result->strings, name, strlen(name));
         *known = string == UINT32_MAX ? 0 : string + 1;
     }
     return *known;
@@ -169,7 +180,8 @@ row_of_pattern(struct dump_comparison *comparison, uint32_t pattern)
 /* The row of what a survivor of the last dump holds, or a root (0): of an object that the label
  * leads to. Returns row + 1; 0 if there is no memory. */
 static uint32_t
-row_of_held(struct dump_comparison *comparison, uint32_t holder, const struct graph *graph, uint32_t object, uint32_t label)
+row_of_held(struct dump_comparison *comparison, uint32_t holder, const struct graph *graph,
+            uint32_t object, uint32_t label)
 {
     const struct graph *last = comparison->dumps[comparison->count - 1].graph;
     uint32_t pattern = holder ? comparison->result->patterns.of[holder] : 0, class_name;
@@ -178,7 +190,9 @@ row_of_held(struct dump_comparison *comparison, uint32_t holder, const struct gr
         return row_of_pattern(comparison, pattern);
     }
     class_name = class_name_of(comparison, graph, object);
-    return class_name ? find_or_add(comparison->result, pattern, graph_label_kind(label) + 1, class_name, true) : 0;
+    return class_name ? find_or_add(comparison->result, pattern, graph_label_kind(label) + 1,
+                                    class_name, true)
+                      : 0;
 }
 
 /* Returns row + 1 of an object that roots reach; 0 if there is no memory. */
@@ -186,19 +200,22 @@ static uint32_t
 row_of(struct dump_comparison *comparison, size_t dump, uint32_t object)
 {
     const struct graph_dump *in = &comparison->dumps[dump];
-    uint32_t survivor = comparison->last[dump][object], next = comparison->next[dump][object], dominator;
+    uint32_t survivor = comparison->last[dump][object], next = comparison->next[dump][object],
+             dominator;
 
     if (survivor) return row_of_pattern(comparison, comparison->result->patterns.of[survivor]);
     if (next) return comparison->rows[dump + 1][next];
     dominator = in->dominators->dominators[object];
     if (dominator && !comparison->last[dump][dominator]) return comparison->rows[dump][dominator];
-    return row_of_held(comparison, comparison->last[dump][dominator], in->graph, object, in->tree->labels[object]);
+    return row_of_held(comparison, comparison->last[dump][dominator], in->graph, object,
+                       in->tree->labels[object]);
 }
 
 /* ---- what is in them ---- */
 
 static void
-add_survivor(const struct dump_comparison *comparison, struct graph_growth *row, uint32_t object, uint64_t bytes)
+add_survivor(const struct dump_comparison *comparison, struct graph_growth *row, uint32_t object,
+             uint64_t bytes)
 {
     const struct graph *last = comparison->dumps[comparison->count - 1].graph;
     uint32_t now = comparison->last[0][object];
@@ -245,7 +262,8 @@ add_object(struct dump_comparison *comparison, size_t dump, uint32_t object)
         row->freed_objects++;
         row->freed_bytes += bytes;
     }
-    else if (dump == comparison->count - 1 && !comparison->last[dump][object]) add_new(comparison, row, object);
+    else if (dump == comparison->count - 1 && !comparison->last[dump][object])
+        add_new(comparison, row, object);
     return true;
 }
 
@@ -256,9 +274,11 @@ add_dump(struct dump_comparison *comparison, size_t dump)
     bool room;
 
     comparison->rows[dump] = calloc((size_t)in->graph->count + 1, sizeof(**comparison->rows));
-    comparison->class_names = calloc((size_t)in->graph->names.class_count + 1, sizeof(*comparison->class_names));
+    comparison->class_names =
+        calloc((size_t)in->graph->names.class_count + 1, sizeof(*comparison->class_names));
     room = comparison->rows[dump] && comparison->class_names;
-    for (uint32_t at = 0; room && at < in->tree->count; at++) room = add_object(comparison, dump, in->tree->order[at]);
+    for (uint32_t at = 0; room && at < in->tree->count; at++)
+        room = add_object(comparison, dump, in->tree->order[at]);
     comparison->result->alive[dump] = in->dominators->retained[0];
     free(comparison->class_names);
     return room;
@@ -269,7 +289,8 @@ why_inexact(const struct graph_dump *dumps, size_t count)
 {
     const char *why = NULL;
 
-    for (size_t i = 1; !why && i < count; i++) why = graph_inexact(dumps[i - 1].graph, dumps[i].graph);
+    for (size_t i = 1; !why && i < count; i++)
+        why = graph_inexact(dumps[i - 1].graph, dumps[i].graph);
     return why;
 }
 
@@ -287,12 +308,14 @@ compare(struct dump_comparison *comparison)
 }
 
 bool
-graph_difference_make(struct graph_difference *difference, const struct graph_dump *dumps, size_t count)
+graph_difference_make(struct graph_difference *difference, const struct graph_dump *dumps,
+                      size_t count)
 {
     struct dump_comparison comparison = {.result = difference, .dumps = dumps, .count = count};
     bool room;
 
-    *difference = (struct graph_difference){.dump_count = count, .inexact = why_inexact(dumps, count)};
+    *difference =
+        (struct graph_difference){ .dump_count = count, .inexact = why_inexact(dumps, count) };
     rb_heapprof_mem_init(&difference->mem, SIZE_MAX);
     rb_heapprof_strings_init(&difference->strings, &difference->mem);
     difference->survived = calloc((size_t)dumps[count - 1].graph->count + 1, 1);

@@ -36,11 +36,12 @@ struct graph_growth {
     uint32_t kind, class_name;   /* below a holder of the program's structure: the kind of label,
                                     and the class (in strings). Otherwise 0 */
     bool     structure;
-    uint32_t survivor;           /* a holder in the last dump, the one that grew most; 0 if no object of the row is a
-                                    survivor */
+    uint32_t survivor; /* a holder in the last dump, the one that grew most; 0 if no object of the
+                          row is a survivor */
     int64_t  survivor_grown;     /* bytes that it became larger */
     uint32_t grown_survivors;    /* how many holders became larger */
-    uint32_t fresh;              /* the new object directly below a holder that retains most; 0 if there is none */
+    uint32_t
+        fresh; /* the new object directly below a holder that retains most; 0 if there is none */
     uint64_t fresh_retained;
     uint32_t fresh_count;        /* new objects directly below a holder */
 };
@@ -65,7 +66,8 @@ struct graph_difference {
 
 /* Compares 2 to GRAPH_DUMPS_MOST dumps, one taken after the other. Returns false if there is no
  * memory; the caller frees the difference either way, before the graphs. */
-bool graph_difference_make(struct graph_difference *difference, const struct graph_dump *dumps, size_t count);
+bool graph_difference_make(struct graph_difference *difference, const struct graph_dump *dumps,
+                           size_t count);
 void graph_difference_free(struct graph_difference *difference);
 
 /* Bytes from the first dump to the last; the row number of the difference. */

@@ -57,7 +57,8 @@ struct search {
 
 #define GROW(search, array, count) \
     GRAPH_SPACE_GROW((search)->space, (search)->array, (search)->array##_capacity, (size_t)(count))
-#define RELEASE(search, array) GRAPH_SPACE_RELEASE((search)->space, (search)->array, (search)->array##_capacity)
+#define RELEASE(search, array) \
+    GRAPH_SPACE_RELEASE((search)->space, (search)->array, (search)->array##_capacity)
 
 /* ---- what is referred to ---- */
 
@@ -369,7 +370,8 @@ graph_dominators_find(struct graph_dominators *dominators, struct graph *graph, 
     size_t count = (size_t)graph->count + 1;
     bool room;
 
-    *dominators = (struct graph_dominators){.space = &graph->space, .levels = {.space = &graph->space}};
+    *dominators =
+        (struct graph_dominators){ .space = &graph->space, .levels = { .space = &graph->space } };
     if (!GRAPH_SPACE_GROW(&graph->space, dominators->dominators, dominators->dominators_capacity,
                           count)) return false;
     memset(dominators->dominators, 0xff, count * sizeof(*dominators->dominators));

@@ -29,7 +29,8 @@ find_or_add(struct graph_duplicates *duplicates, uint64_t content, uint64_t byte
     struct graph_duplicate *found;
     uint32_t number;
 
-    for (uint64_t probe = hash; (number = rb_heapprof_index_at(&duplicates->index, probe)) != 0; probe++) {
+    for (uint64_t probe = hash; (number = rb_heapprof_index_at(&duplicates->index, probe)) != 0;
+         probe++) {
         found = &duplicates->all[number - 1];
         if (found->hash == content && found->bytes == bytes &&
             found->class_number == class_number) return found;
@@ -39,7 +40,8 @@ find_or_add(struct graph_duplicates *duplicates, uint64_t content, uint64_t byte
         !rb_heapprof_index_reserve(&duplicates->index, &duplicates->index_mem, duplicates->count,
                                    hash_duplicate, duplicates)) return NULL;
     found = &duplicates->all[duplicates->count++];
-    *found = (struct graph_duplicate){.hash = content, .bytes = bytes, .class_number = class_number};
+    *found =
+        (struct graph_duplicate){ .hash = content, .bytes = bytes, .class_number = class_number };
     rb_heapprof_index_insert(&duplicates->index, hash, duplicates->count);
     return found;
 }
@@ -89,8 +91,8 @@ graph_duplicates_read(struct graph_duplicates *duplicates, heapprof_dump_more_i 
 }
 
 bool
-graph_duplicates_find(struct graph_duplicates *duplicates, const struct graph *graph, size_t limit_bytes,
-                      uint32_t *contents)
+graph_duplicates_find(struct graph_duplicates *duplicates, const struct graph *graph,
+                      size_t limit_bytes, uint32_t *contents)
 {
     if (!begin(duplicates, limit_bytes)) return false;
     for (uint32_t object = 1; object <= graph->count; object++) {
@@ -137,5 +139,6 @@ more_wasted(const void *a, const void *b)
 void
 graph_duplicates_sort(struct graph_duplicates *duplicates)
 {
-    if (duplicates->count) qsort(duplicates->all, duplicates->count, sizeof(*duplicates->all), more_wasted);
+    if (duplicates->count)
+        qsort(duplicates->all, duplicates->count, sizeof(*duplicates->all), more_wasted);
 }

@@ -32,8 +32,8 @@ bool graph_duplicates_read(struct graph_duplicates *duplicates,
 /* The same of a graph that was loaded with GRAPH_HASHES; names, text and stack stay empty. Sets
  * contents, by object, to the index of its content in all, plus 1; 0 if it has no hash. Returns
  * false if there is no memory. */
-bool graph_duplicates_find(struct graph_duplicates *duplicates, const struct graph *graph, size_t limit_bytes,
-                           uint32_t *contents);
+bool graph_duplicates_find(struct graph_duplicates *duplicates, const struct graph *graph,
+                           size_t limit_bytes, uint32_t *contents);
 void graph_duplicates_free(struct graph_duplicates *duplicates);
 
 /* The bytes that would be free if the content existed once. */

@@ -29,7 +29,8 @@ put_quoted(FILE *out, const char *text, size_t length)
 }
 
 static bool
-put_label(FILE *out, const struct graph *graph, const struct graph_patterns *patterns, uint32_t number)
+put_label(FILE *out, const struct graph *graph, const struct graph_patterns *patterns,
+          uint32_t number)
 {
     char *text = NULL;
     size_t size;

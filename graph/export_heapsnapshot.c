@@ -24,12 +24,16 @@ enum node_type {HIDDEN, ARRAY, STRING, OBJECT, CODE, CLOSURE, REGEXP, NUMBER, NA
 enum edge_type {CONTEXT, ELEMENT, PROPERTY, INTERNAL, HIDDEN_EDGE, SHORTCUT, WEAK};
 
 static const char meta[] =
-    "{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"id\",\"self_size\",\"edge_count\",\"trace_node_id\",\"detachedness\"],"
-    "\"node_types\":[[\"hidden\",\"array\",\"string\",\"object\",\"code\",\"closure\",\"regexp\",\"number\",\"native\",\"synthetic\"],"
+    "{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"id\",\"self_size\",\"edge_"
+    "count\",\"trace_node_id\",\"detachedness\"],"
+    "\"node_types\":[[\"hidden\",\"array\",\"string\",\"object\",\"code\",\"closure\",\"regexp\","
+    "\"number\",\"native\",\"synthetic\"],"
     "\"string\",\"number\",\"number\",\"number\",\"number\",\"number\"],"
     "\"edge_fields\":[\"type\",\"name_or_index\",\"to_node\"],"
-    "\"edge_types\":[[\"context\",\"element\",\"property\",\"internal\",\"hidden\",\"shortcut\",\"weak\"],\"string_or_number\",\"node\"],"
-    "\"trace_function_info_fields\":[\"function_id\",\"name\",\"script_name\",\"script_id\",\"line\",\"column\"],"
+    "\"edge_types\":[[\"context\",\"element\",\"property\",\"internal\",\"hidden\",\"shortcut\","
+    "\"weak\"],\"string_or_number\",\"node\"],"
+    "\"trace_function_info_fields\":[\"function_id\",\"name\",\"script_name\",\"script_id\","
+    "\"line\",\"column\"],"
     "\"trace_node_fields\":[\"id\",\"function_info_index\",\"count\",\"size\",\"children\"],"
     "\"sample_fields\":[\"timestamp_us\",\"last_assigned_id\"],"
     "\"location_fields\":[\"object_index\",\"script_id\",\"line\",\"column\"]}";
@@ -112,7 +116,8 @@ name_of(const struct graph *graph, uint32_t object)
 {
     uint32_t text = graph_text(graph, object);
 
-    return OWN_STRINGS + (text ? text : graph->names.classes[graph_class_number(graph, object)].name);
+    return OWN_STRINGS +
+           (text ? text : graph->names.classes[graph_class_number(graph, object)].name);
 }
 
 /* An id is odd, because DevTools does not count even ones as the program's. 1 belongs to the
@@ -178,9 +183,12 @@ put_reference(struct snapshot *snapshot, uint32_t label, uint32_t to)
       case HEAPPROF_DUMP_LOCAL:
         put_edge(snapshot, CONTEXT, OWN_STRINGS + detail, to);
         break;
-      case HEAPPROF_DUMP_UNLABELLED: case HEAPPROF_DUMP_STACK: case HEAPPROF_DUMP_FIELD: case HEAPPROF_DUMP_OFFSET:
-        put_edge(snapshot, INTERNAL, detail ? OWN_STRINGS + detail : UNNAMED, to);
-        break;
+      case HEAPPROF_DUMP_UNLABELLED:
+      case HEAPPROF_DUMP_STACK:
+      case HEAPPROF_DUMP_FIELD:
+      case HEAPPROF_DUMP_OFFSET:
+          put_edge(snapshot, INTERNAL, detail ? OWN_STRINGS + detail : UNNAMED, to);
+          break;
       default:
         put_edge(snapshot, PROPERTY, OWN_STRINGS + detail, to);
     }
@@ -244,7 +252,8 @@ length_of(const char *text)
     size_t length = strnlen(text, STRING_MOST + 1);
 
     if (length <= STRING_MOST) return length;
-    for (length = STRING_MOST; length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80; length--);
+    for (length = STRING_MOST; length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80; length--)
+        ;
     return length;
 }
 
@@ -267,12 +276,18 @@ put_strings(struct snapshot *snapshot)
 static bool
 put_snapshot(FILE *out, const struct graph_source *source, const struct graph_traces *traces)
 {
-    struct snapshot snapshot = {.out = out, .source = source, .traces = traces,
-                                .graph = source->graph,
-                                .dominators = source->dominators, .tree = source->dominator_tree, .ids = source->ids};
+    struct snapshot snapshot = { .out = out,
+                                 .source = source,
+                                 .traces = traces,
+                                 .graph = source->graph,
+                                 .dominators = source->dominators,
+                                 .tree = source->dominator_tree,
+                                 .ids = source->ids };
 
     if (!number_nodes(&snapshot)) return false;
-    fprintf(out, "%s,\"node_count\":%"PRIu32",\"edge_count\":%"PRIu64",\"trace_function_count\":%"PRIu32"},\n\"nodes\":[",
+    fprintf(out,
+            "%s,\"node_count\":%" PRIu32 ",\"edge_count\":%" PRIu64
+            ",\"trace_function_count\":%" PRIu32 "},\n\"nodes\":[",
             meta, snapshot.node_count, snapshot.edge_count, traces ? traces->function_count : 0);
     put_nodes(&snapshot);
     fputs("],\n\"edges\":[", out);

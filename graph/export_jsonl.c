@@ -53,7 +53,8 @@ static void
 put_stack(struct report_json *json, const struct graph *graph, uint32_t object)
 {
     const struct graph_sample *sample = graph_sample(graph, object);
-    const struct heapprof_dump_stack *frame = sample ? &graph->names.stacks[graph_site(&graph->names, sample->stack)] : NULL;
+    const struct heapprof_dump_stack *frame =
+        sample ? &graph->names.stacks[graph_site(&graph->names, sample->stack)] : NULL;
 
     if (!frame) return;
     if (graph_string(&graph->names, frame->file)[0]) { /* code in C has no file */
@@ -149,7 +150,8 @@ put_all_roots(FILE *out, const struct graph *graph)
         memcpy(roots, graph->roots, graph->root_count * sizeof(*roots));
         qsort(roots, graph->root_count, sizeof(*roots), by_category);
     }
-    for (uint32_t at = 0; at < graph->root_count;) at += put_roots(out, graph, roots + at, graph->root_count - at);
+    for (uint32_t at = 0; at < graph->root_count; )
+        at += put_roots(out, graph, roots + at, graph->root_count - at);
     free(roots);
     return true;
 }
@@ -161,7 +163,8 @@ graph_jsonl(FILE *out, const struct graph_source *source)
 
     if (!put_all_roots(out, graph)) return false;
     for (uint32_t object = 1; object <= graph->count; object++) {
-        if (source->dominators->dominators[object] != GRAPH_UNREACHED) put_object(out, graph, object);
+        if (source->dominators->dominators[object] != GRAPH_UNREACHED)
+            put_object(out, graph, object);
     }
     return true;
 }

@@ -123,7 +123,8 @@ graph_model(const struct graph_source *source)
     char message[256];
     uint64_t least = source->dominators->retained[0] / LEAST_SHARE;
     bool made = graph_patterns_make(&making.patterns, source->graph, source->dominator_tree) &&
-                graph_patterns_gather(&making.patterns, source->graph, least) && add_all(&making) && rb_heapprof_model_finish(making.model, message, sizeof(message));
+                graph_patterns_gather(&making.patterns, source->graph, least) && add_all(&making) &&
+                rb_heapprof_model_finish(making.model, message, sizeof(message));
 
     graph_patterns_free(&making.patterns);
     free(making.depths);

@@ -8,8 +8,8 @@
  * thread, which are the scheduler's own, as far as they have no name. So a fiber without OUTSIDE is
  * one that only its scheduler has.
  *
- * 3. A waiter with OUTSIDE that nothing has woken is held, and goes on as if it were ended: what its
- * end wakes is not stuck. A thread needs no scheduler: any mark holds it.
+ * 3. A waiter with OUTSIDE that nothing has woken is held, and goes on as if it were ended: what
+ * its end wakes is not stuck. A thread needs no scheduler: any mark holds it.
  *
  * Each object is followed at most twice. Nothing recurses. */
 #include "graph/fates.h"
@@ -29,9 +29,10 @@ bool
 graph_no_way_p(const struct graph_fates *fates, uint32_t from, uint32_t to, uint32_t label)
 {
     switch (part_of(fates, from)) {
-      case GRAPH_RACTOR_PART: case GRAPH_FIBER_PART: return graph_field_named_p(fates->graph, label, "thread");
-      case GRAPH_MONITOR_PART: return part_of(fates, to) == GRAPH_FIBER_PART;
-      default: return false;
+        case GRAPH_RACTOR_PART:
+        case GRAPH_FIBER_PART: return graph_field_named_p(fates->graph, label, "thread");
+        case GRAPH_MONITOR_PART: return part_of(fates, to) == GRAPH_FIBER_PART;
+        default: return false;
     }
 }
 
@@ -80,7 +81,8 @@ go_on(struct graph_fates *fates, uint32_t object)
     wake(fates, object, true);
     for (uint32_t i = graph->first[object]; i < graph->first[object + 1]; i++) {
         if (part_of(fates, graph->targets[i]) == GRAPH_RACTOR_PART &&
-            graph_field_named_p(graph, graph->labels[i], "ractor")) wake(fates, graph->targets[i], true);
+            graph_field_named_p(graph, graph->labels[i], "ractor"))
+            wake(fates, graph->targets[i], true);
     }
 }
 
@@ -99,9 +101,11 @@ follow(struct graph_fates *fates, uint32_t from)
     if (fates->marks[from] & GRAPH_SCHEDULER) all = GRAPH_REACHED;
     for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++) {
         uint32_t to = graph->targets[i];
-        bool word = (fates->marks[from] & GRAPH_SCHEDULES) && graph_label_kind(graph->labels[i]) == HEAPPROF_DUMP_STACK;
+        bool word = (fates->marks[from] & GRAPH_SCHEDULES) &&
+                    graph_label_kind(graph->labels[i]) == HEAPPROF_DUMP_STACK;
         with = word ? GRAPH_REACHED : all;
-        if ((with & ~fates->marks[to]) && !graph_no_way_p(fates, from, to, graph->labels[i])) mark(fates, to, with);
+        if ((with & ~fates->marks[to]) && !graph_no_way_p(fates, from, to, graph->labels[i]))
+            mark(fates, to, with);
     }
     if (class_object) mark(fates, class_object, all);
 }
@@ -121,7 +125,8 @@ follow_all(struct graph_fates *fates)
     while (fates->pending_count > 0 || fates->woken_count > 0) {
         if (fates->pending_count > 0) follow(fates, graph_fates_pop(fates));
         else {
-            const struct graph_waiter *waiter = &fates->waiters->all[fates->woken[--fates->woken_count]];
+            const struct graph_waiter *waiter =
+                &fates->waiters->all[fates->woken[--fates->woken_count]];
             follow_running(fates, waiter->object);
             follow_running(fates, waiter->stack);
         }
@@ -136,10 +141,12 @@ follow_roots(struct graph_fates *fates)
 
     for (uint32_t i = 0; i < graph->root_count; i++) {
         const struct graph_root *root = &graph->roots[i];
-        if (part_of(fates, root->target) == GRAPH_RACTOR_PART && root->label == HEAPPROF_DUMP_ROOT) continue;
+        if (part_of(fates, root->target) == GRAPH_RACTOR_PART && root->label == HEAPPROF_DUMP_ROOT)
+            continue;
         mark(fates, root->target, BOTH);
     }
-    for (uint32_t i = 0; i < fates->waiters->running_count; i++) follow_running(fates, fates->waiters->running[i]);
+    for (uint32_t i = 0; i < fates->waiters->running_count; i++)
+        follow_running(fates, fates->waiters->running[i]);
     follow_all(fates);
 }
 
@@ -166,7 +173,8 @@ note_scheduler(struct graph_fates *fates, uint32_t thread, uint32_t scheduler)
     fates->marks[thread] |= GRAPH_SCHEDULES;
     for (uint32_t i = graph->first[thread]; i < graph->first[thread + 1]; i++) {
         if (graph_field_named_p(graph, graph->labels[i], "current fiber") ||
-            graph_field_named_p(graph, graph->labels[i], "root fiber")) fates->marks[graph->targets[i]] |= GRAPH_SCHEDULES;
+            graph_field_named_p(graph, graph->labels[i], "root fiber"))
+            fates->marks[graph->targets[i]] |= GRAPH_SCHEDULES;
     }
 }
 
@@ -204,16 +212,19 @@ hold(struct graph_fates *fates)
 }
 
 bool
-graph_fates_find(struct graph_fates *fates, struct graph *graph, const struct graph_waiters *waiters)
+graph_fates_find(struct graph_fates *fates, struct graph *graph,
+                 const struct graph_waiters *waiters)
 {
     size_t count = (size_t)graph->count + 1;
 
     *fates = (struct graph_fates){.space = &graph->space, .graph = graph, .waiters = waiters};
-    if (!GROW(fates, marks, count) || !GROW(fates, pending, count) || !GROW(fates, of, waiters->count) ||
-        !GROW(fates, woken, waiters->count)) return false;
+    if (!GROW(fates, marks, count) || !GROW(fates, pending, count) ||
+        !GROW(fates, of, waiters->count) || !GROW(fates, woken, waiters->count))
+        return false;
     note_schedulers(fates);
     for (uint32_t i = 0; i < waiters->count; i++) close_waiter(fates, &waiters->all[i]);
-    for (uint32_t i = 0; i < waiters->wake_count; i++) fates->marks[waiters->wakes[i].object] |= GRAPH_AWAITED;
+    for (uint32_t i = 0; i < waiters->wake_count; i++)
+        fates->marks[waiters->wakes[i].object] |= GRAPH_AWAITED;
     follow_roots(fates);
     while (hold(fates));
     return true;
@@ -230,7 +241,8 @@ graph_fates_mark_woken(struct graph_fates *fates)
         if (fates->of[i] != GRAPH_WOKEN && led_to) close_waiter(fates, waiter);
         else open_waiter(fates, waiter);
     }
-    for (uint32_t i = 0; i <= fates->graph->count; i++) fates->marks[i] &= GRAPH_SCHEDULER | GRAPH_SCHEDULES | GRAPH_CLOSED;
+    for (uint32_t i = 0; i <= fates->graph->count; i++)
+        fates->marks[i] &= GRAPH_SCHEDULER | GRAPH_SCHEDULES | GRAPH_CLOSED;
     for (uint32_t i = 0; i < waiters->count; i++) {
         if (fates->of[i] != GRAPH_WOKEN) continue;
         follow_running(fates, waiters->all[i].object);

@@ -34,8 +34,10 @@ struct graph_fates {
     size_t    marks_capacity, of_capacity, pending_capacity, woken_capacity;
 };
 
-/* Returns false if there is no memory. The caller frees the fates either way, before the waiters. */
-bool graph_fates_find(struct graph_fates *fates, struct graph *graph, const struct graph_waiters *waiters);
+/* Returns false if there is no memory. The caller frees the fates either way, before the
+ * waiters. */
+bool graph_fates_find(struct graph_fates *fates, struct graph *graph,
+                      const struct graph_waiters *waiters);
 void graph_fates_free(struct graph_fates *fates);
 
 /* Marks again, with the fates known: REACHED is what would be reached if all that are stuck or held

@@ -41,15 +41,17 @@ static const struct {const char *name; enum graph_field_kind kind;} fields[GRAPH
     [GRAPH_METHOD_FIELD] = {"method", GRAPH_FIELD_TEXT},
 };
 
-const char graph_field_names[] = "class type bytes retained length capacity fill unused refs age old frozen "
-                                 "shareable finalizer text file line method";
+const char graph_field_names[] =
+    "class type bytes retained length capacity fill unused refs age old frozen "
+    "shareable finalizer text file line method";
 
 enum graph_field
 graph_field_find(const char *name, size_t length)
 {
     if (length == 4 && !strncmp(name, "size", 4)) return GRAPH_LENGTH_FIELD;
     for (size_t i = 0; i < GRAPH_FIELDS; i++) {
-        if (strlen(fields[i].name) == length && !strncmp(fields[i].name, name, length)) return (enum graph_field)i;
+        if (strlen(fields[i].name) == length && !strncmp(fields[i].name, name, length))
+            return (enum graph_field)i;
     }
     return GRAPH_FIELDS;
 }
@@ -72,10 +74,14 @@ slot_bytes(const struct graph *graph, uint32_t object)
 static uint64_t
 room_in_slot(uint64_t slot, enum graph_collection collection)
 {
-    uint64_t head = collection == GRAPH_STRING ? STRING_HEAD + 1 : collection == GRAPH_ARRAY ? ARRAY_HEAD : HASH_HEAD;
+    uint64_t head = collection == GRAPH_STRING  ? STRING_HEAD + 1
+                    : collection == GRAPH_ARRAY ? ARRAY_HEAD
+                                                : HASH_HEAD;
     uint64_t room = slot > head ? slot - head : 0;
 
-    return collection == GRAPH_STRING ? room : collection == GRAPH_ARRAY ? room / WORD : room / (2 * WORD);
+    return collection == GRAPH_STRING  ? room
+           : collection == GRAPH_ARRAY ? room / WORD
+                                       : room / (2 * WORD);
 }
 
 /* Room for how many elements is in that many bytes outside of it. */
@@ -110,8 +116,11 @@ find_room(const struct graph *graph, uint32_t object, struct room *room)
     in_slot = !outside || room->capacity < room->length;
     if (in_slot) room->capacity = room_in_slot(slot, collection);
     if (room->capacity < room->length) room->capacity = room->length;
-    room->unused = in_slot ? 0 : (room->capacity - room->length) *
-                                 (collection == GRAPH_STRING ? 1 : collection == GRAPH_ARRAY ? WORD : HASH_PAIR);
+    room->unused =
+        in_slot ? 0
+                : (room->capacity - room->length) * (collection == GRAPH_STRING  ? 1
+                                                     : collection == GRAPH_ARRAY ? WORD
+                                                                                 : HASH_PAIR);
     return true;
 }
 
@@ -139,8 +148,8 @@ site_of(const struct graph *graph, uint32_t object)
 }
 
 bool
-graph_field_number(const struct graph *graph, const struct graph_dominators *dominators, uint32_t object,
-                   enum graph_field field, double *value)
+graph_field_number(const struct graph *graph, const struct graph_dominators *dominators,
+                   uint32_t object, enum graph_field field, double *value)
 {
     const struct heapprof_dump_stack *site;
     uint32_t bits = graph->bits[object], age = bits & HEAPPROF_DUMP_AGE;
@@ -167,7 +176,8 @@ graph_field_number(const struct graph *graph, const struct graph_dominators *dom
 }
 
 bool
-graph_field_text(const struct graph *graph, uint32_t object, enum graph_field field, const char **value)
+graph_field_text(const struct graph *graph, uint32_t object, enum graph_field field,
+                 const char **value)
 {
     const struct graph_names *names = &graph->names;
     const struct graph_layout *layout = graph_layout(graph, object);

@@ -119,8 +119,8 @@ struct graph {
     uint32_t *layouts;
     uint64_t *sizes;             /* bytes in the slot and outside it */
     uint16_t *bits;              /* enum heapprof_dump_object_bit, GRAPH_HAS_VM_LABELS */
-    uint32_t *lengths;           /* bytes of a String, elements of an Array, pairs of a Hash, plus 1;
-                                    0 if the file does not say. These three are read if wanted */
+    uint32_t *lengths; /* bytes of a String, elements of an Array, pairs of a Hash, plus 1;
+                          0 if the file does not say. These three are read if wanted */
     uint16_t *slots;             /* bytes in the slot, divided by 8 */
     uint64_t *hashes;            /* of the content; 0 if the file has none */
     uint32_t *first;             /* count + 2 elements */

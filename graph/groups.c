@@ -35,7 +35,9 @@ key_of(const struct graph *graph, uint32_t object, enum graph_grouping by)
     if (by == GRAPH_BY_AGE) return graph->bits[object] & HEAPPROF_DUMP_AGE;
     sample = sample_of(graph, object, by);
     if (!sample) return 0;
-    return by == GRAPH_BY_STACK ? sample->stack : graph->names.stacks[graph_site(&graph->names, sample->stack)].file;
+    return by == GRAPH_BY_STACK
+               ? sample->stack
+               : graph->names.stacks[graph_site(&graph->names, sample->stack)].file;
 }
 
 static uint32_t
@@ -150,7 +152,8 @@ graph_groups_make(struct graph_groups *groups, struct graph *graph,
         if (dominators->dominators[object] == GRAPH_UNREACHED) continue;
         if (!add(groups, graph, object, by)) return false;
     }
-    room = GROW(groups, inside, groups->count) && graph_dominated_make(&descent.dominated, graph, dominators);
+    room = GROW(groups, inside, groups->count) &&
+           graph_dominated_make(&descent.dominated, graph, dominators);
     if (room) descend(&descent);
     bound_estimates(groups, (double)dominators->retained[0]);
     graph_dominated_free(&descent.dominated);
@@ -179,7 +182,8 @@ more_retained(const void *a, const void *b)
 {
     const struct graph_group *one = a, *other = b;
 
-    return one->retained != other->retained ? (one->retained < other->retained ? 1 : -1) : more_bytes(a, b);
+    return one->retained != other->retained ? (one->retained < other->retained ? 1 : -1)
+                                            : more_bytes(a, b);
 }
 
 void

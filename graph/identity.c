@@ -17,7 +17,8 @@ survivors_p(const struct graph *graph)
 const char *
 graph_inexact(const struct graph *earlier, const struct graph *later)
 {
-    const char *set = graph_fact(&earlier->names, "set"), *other_set = graph_fact(&later->names, "set");
+    const char *set = graph_fact(&earlier->names, "set"),
+               *other_set = graph_fact(&later->names, "set");
     const char *number = graph_fact(&earlier->names,
                                     "dump"), *next = graph_fact(&later->names, "dump");
 
@@ -25,7 +26,8 @@ graph_inexact(const struct graph *earlier, const struct graph *later)
     if (!number || !next || strtoull(number, NULL, 10) + 1 != strtoull(next, NULL, 10)) {
         return "the dumps do not follow one another";
     }
-    return survivors_p(later) ? NULL : "the later dump does not say which objects were there before";
+    return survivors_p(later) ? NULL
+                              : "the later dump does not say which objects were there before";
 }
 
 static int
@@ -39,7 +41,8 @@ by_destination(const void *a, const void *b)
 void
 graph_sort_moves(struct graph *later)
 {
-    if (later->move_count) qsort(later->moves, later->move_count, sizeof(*later->moves), by_destination);
+    if (later->move_count)
+        qsort(later->moves, later->move_count, sizeof(*later->moves), by_destination);
 }
 
 uint32_t
@@ -49,7 +52,8 @@ graph_before(const struct graph *earlier, const struct graph *later, uint32_t ob
     const struct graph_move *move = NULL;
 
     if (!(later->bits[object] & HEAPPROF_DUMP_SURVIVOR)) return 0;
-    if (later->move_count) move = bsearch(&key, later->moves, later->move_count, sizeof(key), by_destination);
+    if (later->move_count)
+        move = bsearch(&key, later->moves, later->move_count, sizeof(key), by_destination);
     return graph_find(earlier, move ? move->from : key.to);
 }
 

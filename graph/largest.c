@@ -18,8 +18,9 @@ larger_first(const void *a, const void *b, void *data)
     const uint64_t *values = data;
     uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
 
-    return values[one] != values[other] ? (values[one] < values[other]) - (values[one] > values[other])
-                                        : (one > other) - (one < other);
+    return values[one] != values[other]
+               ? (values[one] < values[other]) - (values[one] > values[other])
+               : (one > other) - (one < other);
 }
 
 void
@@ -94,7 +95,8 @@ refer(struct graph_chosen *chosen, uint32_t from, uint32_t to, uint32_t label)
     if (!place) return;
     number = chosen->referrer_counts[place - 1]++;
     if (number < chosen->most) {
-        chosen->referrers[(size_t)(place - 1) * chosen->most + number] = (struct graph_referrer){from, label};
+        chosen->referrers[(size_t)(place - 1) * chosen->most + number] =
+            (struct graph_referrer){ from, label };
     }
 }
 

@@ -41,12 +41,16 @@ find_or_add(struct likeness *likeness, uint32_t parent, uint32_t name)
     uint64_t hash = hash_of(parent, name);
     uint32_t number;
 
-    for (uint64_t probe = hash; (number = rb_heapprof_index_at(&likeness->index, probe)) != 0; probe++) {
-        if (likeness->places[number].parent == parent && likeness->places[number].name == name) return number;
+    for (uint64_t probe = hash; (number = rb_heapprof_index_at(&likeness->index, probe)) != 0;
+         probe++) {
+        if (likeness->places[number].parent == parent && likeness->places[number].name == name)
+            return number;
     }
-    if (!HEAPPROF_MEM_GROW(&likeness->mem, likeness->places, likeness->capacity, (size_t)likeness->count + 1) ||
+    if (!HEAPPROF_MEM_GROW(&likeness->mem, likeness->places, likeness->capacity,
+                           (size_t)likeness->count + 1) ||
         !rb_heapprof_index_reserve(&likeness->index, &likeness->mem, likeness->count, hash_place,
-                                   likeness)) return 0;
+                                   likeness))
+        return 0;
     likeness->places[likeness->count] = (struct common_place){parent, name};
     rb_heapprof_index_insert(&likeness->index, hash, likeness->count);
     return likeness->count++;
@@ -54,34 +58,40 @@ find_or_add(struct likeness *likeness, uint32_t parent, uint32_t name)
 
 /* Returns the common number of a string of the dump; UINT32_MAX if there is no memory. */
 static uint32_t
-common_string(struct likeness *likeness, const struct graph *graph, uint32_t string, uint32_t *known)
+common_string(struct likeness *likeness, const struct graph *graph, uint32_t string,
+              uint32_t *known)
 {
     const char *text = graph_string(&graph->names, string);
 
-    if (!known[string]) known[string] = rb_heapprof_strings_intern(&likeness->strings, text, strlen(text)) + 1;
+    if (!known[string])
+        known[string] = rb_heapprof_strings_intern(&likeness->strings, text, strlen(text)) + 1;
     return known[string] - 1;
 }
 
 /* What the objects of a pattern are: a thread or fiber by place, or a module by name, or else the
  * name of the class. Returns its common string; UINT32_MAX if there is no memory. */
 static uint32_t
-common_class(struct likeness *likeness, const struct graph *graph, const struct graph_patterns *patterns,
-             const struct graph_pattern *pattern, uint32_t *known)
+common_class(struct likeness *likeness, const struct graph *graph,
+             const struct graph_patterns *patterns, const struct graph_pattern *pattern,
+             uint32_t *known)
 {
     const struct graph_names *names = &graph->names;
     const char *place = graph_pattern_place(graph, patterns, pattern);
     uint32_t number = pattern->class_number;
 
     if (place) return rb_heapprof_strings_intern(&likeness->strings, place, strlen(place));
-    return common_string(likeness, graph, number < names->class_count ? names->classes[number].name
-                                                                      : number - names->class_count, known);
+    return common_string(likeness, graph,
+                         number < names->class_count ? names->classes[number].name
+                                                     : number - names->class_count,
+                         known);
 }
 
 /* The place of a pattern is below that of its parent, three steps down: what kind of label it
  * has, which name is in it, and which class. */
 static uint32_t
-place_of(struct likeness *likeness, const struct graph *graph, const struct graph_patterns *patterns,
-         const struct graph_pattern *pattern, uint32_t parent, uint32_t *known)
+place_of(struct likeness *likeness, const struct graph *graph,
+         const struct graph_patterns *patterns, const struct graph_pattern *pattern,
+         uint32_t parent, uint32_t *known)
 {
     bool named = pattern->class_number >= graph->names.class_count;
     uint32_t label = common_string(likeness, graph, graph_label_detail(pattern->label), known);
@@ -95,14 +105,17 @@ place_of(struct likeness *likeness, const struct graph *graph, const struct grap
 
 /* Returns the common number of each pattern, to be freed; NULL if there is no memory. */
 static uint32_t *
-number_patterns(struct likeness *likeness, const struct graph *graph, const struct graph_patterns *patterns)
+number_patterns(struct likeness *likeness, const struct graph *graph,
+                const struct graph_patterns *patterns)
 {
     uint32_t *numbers = calloc(patterns->count, sizeof(*numbers));
-    uint32_t *known = calloc(graph->names.string_count, sizeof(*known)); /* by string: its common number + 1 */
+    uint32_t *known =
+        calloc(graph->names.string_count, sizeof(*known)); /* by string: its common number + 1 */
     bool room = numbers && known;
 
     for (uint32_t i = 1; room && i < patterns->count; i++) {
-        numbers[i] = place_of(likeness, graph, patterns, &patterns->all[i], numbers[patterns->all[i].parent], known);
+        numbers[i] = place_of(likeness, graph, patterns, &patterns->all[i],
+                              numbers[patterns->all[i].parent], known);
         room = numbers[i];
     }
     free(known);
@@ -113,8 +126,9 @@ number_patterns(struct likeness *likeness, const struct graph *graph, const stru
 
 /* Pairs the objects. first[n] is where the objects of number n begin in `sorted`. */
 static bool
-pair(uint32_t *before, const struct likeness *likeness, const struct graph *earlier, const uint32_t *earlier_numbers,
-     const struct graph_patterns *earlier_patterns, const struct graph *later, const uint32_t *later_numbers,
+pair(uint32_t *before, const struct likeness *likeness, const struct graph *earlier,
+     const uint32_t *earlier_numbers, const struct graph_patterns *earlier_patterns,
+     const struct graph *later, const uint32_t *later_numbers,
      const struct graph_patterns *later_patterns)
 {
     uint32_t *first = calloc((size_t)likeness->count + 2, sizeof(*first));
@@ -122,14 +136,16 @@ pair(uint32_t *before, const struct likeness *likeness, const struct graph *earl
     uint32_t *taken = calloc(likeness->count, sizeof(*taken));
     bool room = first && sorted && taken;
 
-    for (uint32_t i = 1; room && i <= earlier->count; i++) first[earlier_numbers[earlier_patterns->of[i]] + 2]++;
+    for (uint32_t i = 1; room && i <= earlier->count; i++)
+        first[earlier_numbers[earlier_patterns->of[i]] + 2]++;
     for (uint32_t i = 0; room && i < likeness->count; i++) first[i + 2] += first[i + 1];
     for (uint32_t i = 1; room && i <= earlier->count; i++) {
         sorted[first[earlier_numbers[earlier_patterns->of[i]] + 1]++] = i;
     }
     for (uint32_t i = 1; room && i <= later->count; i++) {
         uint32_t number = later_numbers[later_patterns->of[i]];
-        if (number && first[number] + taken[number] < first[number + 1]) before[i] = sorted[first[number] + taken[number]++];
+        if (number && first[number] + taken[number] < first[number + 1])
+            before[i] = sorted[first[number] + taken[number]++];
     }
     free(first);
     free(sorted);
@@ -138,8 +154,8 @@ pair(uint32_t *before, const struct likeness *likeness, const struct graph *earl
 }
 
 bool
-graph_pair_alike(uint32_t *before, struct graph *earlier, const struct graph_tree *earlier_tree, struct graph *later,
-                 const struct graph_tree *later_tree)
+graph_pair_alike(uint32_t *before, struct graph *earlier, const struct graph_tree *earlier_tree,
+                 struct graph *later, const struct graph_tree *later_tree)
 {
     struct likeness likeness = {.count = 1};
     struct graph_patterns earlier_patterns = {0}, later_patterns = {0};
@@ -153,7 +169,8 @@ graph_pair_alike(uint32_t *before, struct graph *earlier, const struct graph_tre
            graph_patterns_make(&later_patterns, later, later_tree) &&
            (earlier_numbers = number_patterns(&likeness, earlier, &earlier_patterns)) &&
            (later_numbers = number_patterns(&likeness, later, &later_patterns)) &&
-           pair(before, &likeness, earlier, earlier_numbers, &earlier_patterns, later, later_numbers, &later_patterns);
+           pair(before, &likeness, earlier, earlier_numbers, &earlier_patterns, later,
+                later_numbers, &later_patterns);
     free(earlier_numbers);
     free(later_numbers);
     if (earlier_patterns.space) graph_patterns_free(&earlier_patterns);

@@ -8,7 +8,8 @@
 /* before receives for each object of the later dump its partner in the earlier one; 0 if it has
  * none. The caller gives it one element for each object, and number 0, all zero. The trees are
  * the dominator trees. Returns false if there is no memory. */
-bool graph_pair_alike(uint32_t *before, struct graph *earlier, const struct graph_tree *earlier_tree,
-                      struct graph *later, const struct graph_tree *later_tree);
+bool
+graph_pair_alike(uint32_t *before, struct graph *earlier, const struct graph_tree *earlier_tree,
+                 struct graph *later, const struct graph_tree *later_tree);
 
 #endif

@@ -81,7 +81,8 @@ on_root(void *data, const struct heapprof_dump_root *root)
     uint32_t place = place_of(load, root->address);
 
     if (place == GRAPH_NO_PLACE_AT || !GROW(graph, roots, graph->root_count + 1)) return false;
-    graph->roots[graph->root_count++] = (struct graph_root){root->label, root->name, root->category, place};
+    graph->roots[graph->root_count++] =
+        (struct graph_root){ root->label, root->name, root->category, place };
     return true;
 }
 
@@ -204,7 +205,8 @@ on_object(void *data, const struct heapprof_dump_read_object *object)
     if (place == GRAPH_NO_PLACE_AT || !reserve_object(load)) return false;
     added = graph_places_add(&graph->places, place);
     if (added != GRAPH_PLACED) {
-        if (added == GRAPH_PLACE_TWICE) load->wrong = "has objects that are not in the order of their pages";
+        if (added == GRAPH_PLACE_TWICE)
+            load->wrong = "has objects that are not in the order of their pages";
         return false;
     }
     number = ++graph->count;
@@ -361,8 +363,14 @@ graph_load_wanted(struct graph *graph, unsigned wanted, heapprof_dump_more_i *mo
 {
     struct load load = {.graph = graph, .wanted = wanted};
     struct heapprof_dump_visitor visitor = {
-        .data = &load, .fact = on_fact, .string = on_string, .stack = on_stack, .layout = on_layout, .root = on_root,
-        .object = on_object, .move = on_move,
+        .data = &load,
+        .fact = on_fact,
+        .string = on_string,
+        .stack = on_stack,
+        .layout = on_layout,
+        .root = on_root,
+        .object = on_object,
+        .move = on_move,
         .reference = wanted & GRAPH_LENGTHS ? on_counted_reference : on_reference,
     };
     enum heapprof_dump_result result = HEAPPROF_DUMP_STOPPED;

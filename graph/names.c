@@ -129,7 +129,8 @@ class_of(struct graph_names *names, uint32_t name)
     uint64_t hash = rb_heapprof_index_hash(name);
     uint32_t number;
 
-    for (uint64_t probe = hash; (number = rb_heapprof_index_at(&names->class_index, probe)) != 0; probe++) {
+    for (uint64_t probe = hash; (number = rb_heapprof_index_at(&names->class_index, probe)) != 0;
+         probe++) {
         if (names->classes[number - 1].name == name) return number - 1;
     }
     if (!GRAPH_SPACE_GROW(names->space, names->classes, names->class_capacity,
@@ -186,9 +187,14 @@ graph_names_layout(struct graph_names *names, const struct heapprof_dump_read_la
     if (!GRAPH_SPACE_GROW(names->space, names->layouts, names->layout_capacity,
                           (size_t)names->layout_count + 1)) return false;
     names->layouts[names->layout_count++] = (struct graph_layout){
-        .class_address = layout->class_address, .class_number = class_number, .type = layout->type,
-        .module = module, .thread = thread, .structure = structure_p(type),
-        .collection = (uint8_t)collection_of(type), .counted = layout->tail != HEAPPROF_DUMP_NO_TAIL,
+        .class_address = layout->class_address,
+        .class_number = class_number,
+        .type = layout->type,
+        .module = module,
+        .thread = thread,
+        .structure = structure_p(type),
+        .collection = (uint8_t)collection_of(type),
+        .counted = layout->tail != HEAPPROF_DUMP_NO_TAIL,
         .shared = shared_p(names, layout),
     };
     return true;

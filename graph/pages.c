@@ -17,7 +17,8 @@ pool_of(struct graph_pages *pages, uint32_t slot_bytes)
     uint32_t at = 0;
 
     while (at < pages->pool_count && pages->pools[at].slot_bytes < slot_bytes) at++;
-    if (at < pages->pool_count && pages->pools[at].slot_bytes == slot_bytes) return &pages->pools[at];
+    if (at < pages->pool_count && pages->pools[at].slot_bytes == slot_bytes)
+        return &pages->pools[at];
     if (pages->pool_count == GRAPH_POOLS) return NULL;
     memmove(&pages->pools[at + 1], &pages->pools[at],
             (pages->pool_count++ - at) * sizeof(*pages->pools));
@@ -49,7 +50,8 @@ end_page(struct graph_pages *pages)
     if (!pages->address || !(pool = pool_of(pages, pages->slot_bytes))) return true;
     slots = pages->page_bytes / pages->slot_bytes;
     if (slots < pages->object_count) slots = pages->object_count;
-    tenth = slots ? (uint32_t)(((uint64_t)pages->object_count * GRAPH_FILLINGS + slots - 1) / slots) : 1;
+    tenth = slots ? (uint32_t)(((uint64_t)pages->object_count * GRAPH_FILLINGS + slots - 1) / slots)
+                  : 1;
     pool->pages++;
     pool->objects += pages->object_count;
     pool->slots += slots;

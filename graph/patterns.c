@@ -12,7 +12,8 @@
 static uint64_t
 hash_of(uint32_t parent, uint32_t label, uint32_t class_number)
 {
-    return rb_heapprof_index_hash(rb_heapprof_index_hash((uint64_t)parent << 32 | label) + class_number);
+    return rb_heapprof_index_hash(rb_heapprof_index_hash((uint64_t)parent << 32 | label) +
+                                  class_number);
 }
 
 static uint64_t
@@ -29,10 +30,11 @@ static bool
 of_collection_p(uint32_t label)
 {
     switch (graph_label_kind(label)) {
-      case HEAPPROF_DUMP_INDEX: case HEAPPROF_DUMP_KEY: case HEAPPROF_DUMP_VALUE: case GRAPH_VALUE_OF_INTEGER:
-        return true;
-      default:
-        return false;
+        case HEAPPROF_DUMP_INDEX:
+        case HEAPPROF_DUMP_KEY:
+        case HEAPPROF_DUMP_VALUE:
+        case GRAPH_VALUE_OF_INTEGER: return true;
+        default: return false;
     }
 }
 
@@ -70,7 +72,8 @@ find_or_add(struct graph_patterns *patterns, uint32_t parent, uint32_t label, ui
     uint32_t number = find_period(patterns, parent, label, class_number);
 
     if (number) return number;
-    for (uint64_t probe = hash; (number = rb_heapprof_index_at(&patterns->index, probe)) != 0; probe++) {
+    for (uint64_t probe = hash; (number = rb_heapprof_index_at(&patterns->index, probe)) != 0;
+         probe++) {
         const struct graph_pattern *pattern = &patterns->all[number];
         if (pattern->parent == parent && pattern->label == label &&
             pattern->class_number == class_number) return number;
@@ -117,12 +120,14 @@ find_step(struct graph_patterns *patterns, struct recent_step *recent, struct re
 
 /* Returns the number of the place of a thread or fiber; UINT32_MAX if there is no memory. */
 static uint32_t
-place_of(struct graph_patterns *patterns, const struct graph *graph, uint32_t object, uint32_t text_string)
+place_of(struct graph_patterns *patterns, const struct graph *graph, uint32_t object,
+         uint32_t text_string)
 {
     const char *text = graph_string(&graph->names, text_string);
     char place[PLACE_BYTES];
 
-    snprintf(place, sizeof(place), "%.80s %.*s", graph_class_name(graph, object), (int)graph_place_length(text), text);
+    snprintf(place, sizeof(place), "%.80s %.*s", graph_class_name(graph, object),
+             (int)graph_place_length(text), text);
     return rb_heapprof_strings_intern(&patterns->places, place, strlen(place));
 }
 
@@ -182,12 +187,14 @@ graph_patterns_free(struct graph_patterns *patterns)
 }
 
 const char *
-graph_pattern_place(const struct graph *graph, const struct graph_patterns *patterns, const struct graph_pattern *pattern)
+graph_pattern_place(const struct graph *graph, const struct graph_patterns *patterns,
+                    const struct graph_pattern *pattern)
 {
     uint32_t places = graph->names.class_count + graph->names.string_count;
 
-    return pattern->class_number < places ? NULL
-                                          : rb_heapprof_strings_get(&patterns->places, pattern->class_number - places, NULL);
+    return pattern->class_number < places
+               ? NULL
+               : rb_heapprof_strings_get(&patterns->places, pattern->class_number - places, NULL);
 }
 
 void
@@ -197,7 +204,8 @@ graph_put_pattern_class(FILE *out, const struct graph *graph, const struct graph
     const char *place = graph_pattern_place(graph, patterns, pattern);
 
     if (pattern->siblings > 1 || pattern->class_number < graph->names.class_count) {
-        const char *class_name = graph_class_name(graph, pattern->example), *term = graph_term(class_name);
+        const char *class_name = graph_class_name(graph, pattern->example),
+                   *term = graph_term(class_name);
         fputs(term ? term : class_name, out);
     }
     else if (place) fputs(place, out);
@@ -206,12 +214,14 @@ graph_put_pattern_class(FILE *out, const struct graph *graph, const struct graph
 
 /* Goes up from the last step of the period, so the steps are collected first. */
 void
-graph_put_period(FILE *out, const struct graph *graph, const struct graph_patterns *patterns, uint32_t first)
+graph_put_period(FILE *out, const struct graph *graph, const struct graph_patterns *patterns,
+                 uint32_t first)
 {
     uint32_t steps[GRAPH_PERIOD_MOST];
     int count = 0;
 
-    for (uint32_t at = patterns->all[first].loop; at && count < GRAPH_PERIOD_MOST; at = patterns->all[at].parent) {
+    for (uint32_t at = patterns->all[first].loop; at && count < GRAPH_PERIOD_MOST;
+         at = patterns->all[at].parent) {
         steps[count++] = at;
         if (at == first) break;
     }
@@ -222,7 +232,8 @@ graph_put_period(FILE *out, const struct graph *graph, const struct graph_patter
 }
 
 void
-graph_put_pattern(FILE *out, const struct graph *graph, const struct graph_patterns *patterns, uint32_t number)
+graph_put_pattern(FILE *out, const struct graph *graph, const struct graph_patterns *patterns,
+                  uint32_t number)
 {
     const struct graph_pattern *pattern = &patterns->all[number];
 
@@ -242,7 +253,8 @@ graph_put_pattern_label(FILE *out, const struct graph *graph, const struct graph
 }
 
 void
-graph_put_step(FILE *out, const struct graph *graph, const struct graph_patterns *patterns, uint32_t number)
+graph_put_step(FILE *out, const struct graph *graph, const struct graph_patterns *patterns,
+               uint32_t number)
 {
     const struct graph_pattern *pattern = &patterns->all[number];
 
@@ -278,7 +290,8 @@ graph_branches_make(struct graph_branches *branches, const struct graph_patterns
     for (uint32_t i = 0; i < count; i++) first[i + 2] += first[i + 1];
     for (uint32_t i = 1; i < count; i++) branches->children[first[all[i].parent + 1]++] = i;
     for (uint32_t i = 0; i < count; i++) {
-        graph_largest_sort(branches->children + first[i], first[i + 1] - first[i], branches->retained);
+        graph_largest_sort(branches->children + first[i], first[i + 1] - first[i],
+                           branches->retained);
     }
     return true;
 }

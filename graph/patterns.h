@@ -43,7 +43,8 @@ struct graph_patterns {
     uint32_t *of;                /* by object; 0 if it is not reached */
     size_t    all_capacity, of_capacity;
     struct heapprof_index index;
-    struct heapprof_strings places; /* where threads and fibers were started: "Thread worker.rb:12" */
+    struct heapprof_strings
+        places; /* where threads and fibers were started: "Thread worker.rb:12" */
     struct heapprof_mem index_mem; /* of these two */
 };
 
@@ -60,16 +61,19 @@ bool graph_patterns_gather(struct graph_patterns *patterns, struct graph *graph,
 
 /* Writes what the objects of the pattern are: the name of their class; for a class or module its
  * own name. graph_put_pattern also says "list of Entry -> Array" of a period. */
-void graph_put_pattern_class(FILE *out, const struct graph *graph, const struct graph_patterns *patterns,
-                             const struct graph_pattern *pattern);
+void
+graph_put_pattern_class(FILE *out, const struct graph *graph, const struct graph_patterns *patterns,
+                        const struct graph_pattern *pattern);
 void graph_put_pattern(FILE *out, const struct graph *graph, const struct graph_patterns *patterns,
                        uint32_t number);
 
 /* Writes the classes of the period that begins at a pattern: "Entry -> Array". */
-void graph_put_period(FILE *out, const struct graph *graph, const struct graph_patterns *patterns, uint32_t first);
+void graph_put_period(FILE *out, const struct graph *graph, const struct graph_patterns *patterns,
+                      uint32_t first);
 
 /* Writes its label: "@items"; of siblings "methods show_* (2,000)". */
-void graph_put_pattern_label(FILE *out, const struct graph *graph, const struct graph_pattern *pattern);
+void
+graph_put_pattern_label(FILE *out, const struct graph *graph, const struct graph_pattern *pattern);
 
 /* Writes the label and what the objects are: "constant CACHE: Hash". */
 void graph_put_step(FILE *out, const struct graph *graph, const struct graph_patterns *patterns,

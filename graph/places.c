@@ -127,7 +127,8 @@ add_word(struct graph_places *places, struct graph_chunk *chunk, uint32_t word)
     size_t count = (size_t)places->word_count + 1;
 
     if (!GRAPH_SPACE_GROW(places->space, places->words, places->word_capacity, count) ||
-        !GRAPH_SPACE_GROW(places->space, places->before, places->before_capacity, count)) return false;
+        !GRAPH_SPACE_GROW(places->space, places->before, places->before_capacity, count))
+        return false;
     places->words[places->word_count] = 0;
     places->before[places->word_count++] = (uint16_t)(places->count + 1 - chunk->first);
     chunk->used[word / 64] |= UINT64_C(1) << word % 64;

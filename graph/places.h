@@ -11,7 +11,8 @@
 #define GRAPH_INSIDE_BITS 13 /* of a place */
 #define GRAPH_CHUNK_BITS 16  /* of an address: which byte of a chunk */
 #define GRAPH_RECENT_CHUNKS 16 /* a power of two */
-#define GRAPH_CHUNKS_MOST ((1u << (32 - GRAPH_INSIDE_BITS)) - 1) /* the last one's places would be GRAPH_NO_PLACE_AT */
+/* The places of one more would be GRAPH_NO_PLACE_AT. */
+#define GRAPH_CHUNKS_MOST ((1u << (32 - GRAPH_INSIDE_BITS)) - 1)
 
 struct graph_chunk {
     uint64_t address;            /* address divided by the size of a chunk */
@@ -71,7 +72,8 @@ enum graph_places_added {GRAPH_PLACED, GRAPH_PLACE_NO_MEMORY, GRAPH_PLACE_TWICE}
  * addresses. */
 enum graph_places_added graph_places_add(struct graph_places *places, uint32_t place);
 
-/* After the last object: the number of the object at a place, or at an address; 0 if there is none. */
+/* After the last object: the number of the object at a place, or at an address; 0 if there is
+ * none. */
 uint32_t graph_places_object(const struct graph_places *places, uint32_t place);
 uint32_t graph_places_find(const struct graph_places *places, uint64_t address);
 

@@ -86,7 +86,8 @@ static bool
 wait_for_operand(struct parser *parser, enum operator operator, uint32_t at)
 {
     if (!count_part(parser, at)) return false;
-    parser->operators[parser->operator_count++] = (struct waiting_operator){.operator = operator, .at = at};
+    parser->operators[parser->operator_count++] =
+        (struct waiting_operator){ .operator= operator, .at = at };
     return true;
 }
 
@@ -100,7 +101,8 @@ take_operand(struct parser *parser, bool *complete)
     uint32_t begin = reader->at;
 
     *complete = false;
-    if (!c || c == ')') return wrong(parser, begin, "a condition is missing, such as length > 1000");
+    if (!c || c == ')')
+        return wrong(parser, begin, "a condition is missing, such as length > 1000");
     if (c == '(') {
         reader->at++;
         return wait_for_operand(parser, OPEN, begin);
@@ -126,7 +128,8 @@ static bool
 close_parenthesis(struct parser *parser)
 {
     append_waiting(parser, OR);
-    if (parser->operator_count == 1) return wrong(parser, parser->reader.at, "this ) closes nothing");
+    if (parser->operator_count == 1)
+        return wrong(parser, parser->reader.at, "this ) closes nothing");
     parser->operator_count--;
     parser->reader.at++;
     return true;
@@ -152,7 +155,8 @@ take_operator(struct parser *parser, bool *complete)
         return wrong(parser, begin, "and, or, with or the end is expected");
     }
     if (open->with && open->or) {
-        return wrong(parser, begin, "with and or need parentheses: Hash with (length > 1000 or bytes > 1M)");
+        return wrong(parser, begin,
+                     "with and or need parentheses: Hash with (length > 1000 or bytes > 1M)");
     }
     append_waiting(parser, operator);
     return wait_for_operand(parser, operator, begin);
@@ -166,7 +170,8 @@ parse(struct parser *parser)
     parser->operators[parser->operator_count++] = (struct waiting_operator){.operator = OPEN};
     if (!graph_query_next(&parser->reader)) return true;
     while (!complete || graph_query_next(&parser->reader)) {
-        if (!(complete ? take_operator(parser, &complete) : take_operand(parser, &complete))) return false;
+        if (!(complete ? take_operator(parser, &complete) : take_operand(parser, &complete)))
+            return false;
     }
     append_waiting(parser, OR);
     if (parser->operator_count == 1) return true;
@@ -201,7 +206,8 @@ connect(struct parser *parser)
 }
 
 bool
-graph_query_parse(struct graph_query *query, const char *expression, char error[GRAPH_QUERY_ERROR_MAX])
+graph_query_parse(struct graph_query *query, const char *expression,
+                  char error[GRAPH_QUERY_ERROR_MAX])
 {
     struct parser parser = {.reader = {.query = query, .expression = expression, .error = error}};
 
@@ -238,7 +244,8 @@ same_file_p(const char *path, const char *file)
 }
 
 static bool
-text_holds_p(const struct graph_query *query, const struct graph_query_test *test, const char *value)
+text_holds_p(const struct graph_query *query, const struct graph_query_test *test,
+             const char *value)
 {
     const char *wanted = query->texts + test->text;
     bool equal;
@@ -263,7 +270,8 @@ number_holds_p(const struct graph_query_test *test, double value)
 }
 
 bool
-graph_query_bind(struct graph_query *query, const struct graph *graph, const struct graph_dominators *dominators)
+graph_query_bind(struct graph_query *query, const struct graph *graph,
+                 const struct graph_dominators *dominators)
 {
     const struct graph_names *names = &graph->names;
 
@@ -276,8 +284,9 @@ graph_query_bind(struct graph_query *query, const struct graph *graph, const str
         if (!test->by_layout) return false;
         for (uint32_t j = 0; j < names->layout_count; j++) {
             const struct graph_layout *layout = &names->layouts[j];
-            uint32_t string = test->field == GRAPH_TYPE_FIELD ? layout->type
-                                                              : names->classes[layout->class_number].name;
+            uint32_t string = test->field == GRAPH_TYPE_FIELD
+                                  ? layout->type
+                                  : names->classes[layout->class_number].name;
             test->by_layout[j] = text_holds_p(query, test, graph_string(names, string));
         }
     }
@@ -292,7 +301,8 @@ holds_p(const struct graph_query *query, const struct graph_query_test *test, ui
 
     if (test->by_layout) return test->by_layout[query->graph->layouts[object]];
     if (graph_field_kind(test->field) == GRAPH_FIELD_TEXT) {
-        return graph_field_text(query->graph, object, test->field, &text) && text_holds_p(query, test, text);
+        return graph_field_text(query->graph, object, test->field, &text) &&
+               text_holds_p(query, test, text);
     }
     return graph_field_number(query->graph, query->dominators, object, test->field, &number) &&
            number_holds_p(test, number);

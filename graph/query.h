@@ -34,8 +34,14 @@
 enum {GRAPH_QUERY_YES = 254, GRAPH_QUERY_NO = 255};
 
 enum graph_query_comparison {
-    GRAPH_HOLDS,                 /* a fact */
-    GRAPH_EQUAL, GRAPH_NOT_EQUAL, GRAPH_LESS, GRAPH_AT_MOST, GRAPH_MORE, GRAPH_AT_LEAST, GRAPH_MATCHES
+    GRAPH_HOLDS, /* a fact */
+    GRAPH_EQUAL,
+    GRAPH_NOT_EQUAL,
+    GRAPH_LESS,
+    GRAPH_AT_MOST,
+    GRAPH_MORE,
+    GRAPH_AT_LEAST,
+    GRAPH_MATCHES
 };
 
 struct graph_query_test {
@@ -59,7 +65,8 @@ struct graph_query {
 /* Reads an expression. Returns false if it is wrong; then error says in one line what is wrong,
  * and at which column. An expression of spaces is a query that every object fulfils. The caller
  * frees the query either way. */
-bool graph_query_parse(struct graph_query *query, const char *expression, char error[GRAPH_QUERY_ERROR_MAX]);
+bool graph_query_parse(struct graph_query *query, const char *expression,
+                       char error[GRAPH_QUERY_ERROR_MAX]);
 void graph_query_free(struct graph_query *query);
 
 /* Prepares the query for the objects of a graph that was loaded with GRAPH_LENGTHS. Returns

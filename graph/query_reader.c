@@ -59,7 +59,8 @@ graph_query_take_word(struct graph_query_reader *reader, const char *word)
 {
     uint32_t length = word_length(reader);
 
-    if (strlen(word) != length || strncmp(reader->expression + reader->at, word, length)) return false;
+    if (strlen(word) != length || strncmp(reader->expression + reader->at, word, length))
+        return false;
     reader->at += length;
     return true;
 }
@@ -87,7 +88,8 @@ take_quoted(struct graph_query_reader *reader, char quote, bool expression, cons
         }
         put(reader, c);
     }
-    if (!in[reader->at]) return graph_query_wrong(reader, begin, "%s has no end: %c is missing", what, quote);
+    if (!in[reader->at])
+        return graph_query_wrong(reader, begin, "%s has no end: %c is missing", what, quote);
     reader->at++;
     put(reader, '\0');
     return true;
@@ -101,7 +103,8 @@ take_text(struct graph_query_reader *reader)
     const char *in = reader->expression;
     uint32_t begin = reader->at, open = 0;
 
-    if (in[begin] == '"' || in[begin] == '\'') return take_quoted(reader, in[begin], false, "the text");
+    if (in[begin] == '"' || in[begin] == '\'')
+        return take_quoted(reader, in[begin], false, "the text");
     for (; in[reader->at] && !space_p(in[reader->at]); reader->at++) {
         if (in[reader->at] == '(') open++;
         if (in[reader->at] == ')' && open-- == 0) break;
@@ -151,7 +154,8 @@ take_number(struct graph_query_reader *reader, struct graph_query_test *test)
 
     if (!take_text(reader)) return false;
     if (read_number(text, test->field == GRAPH_FILL_FIELD, &test->number)) return true;
-    return graph_query_wrong(reader, begin, "%.40s is no number: give one such as 1000, 1.5k or 2M", text);
+    return graph_query_wrong(reader, begin, "%.40s is no number: give one such as 1000, 1.5k or 2M",
+                             text);
 }
 
 static bool
@@ -163,7 +167,8 @@ take_pattern(struct graph_query_reader *reader, struct graph_query_test *test)
     const regex_t *regex = NULL;
 
     if (reader->expression[begin] != '/') {
-        return graph_query_wrong(reader, begin, "=~ needs an expression between slashes: /^Active/");
+        return graph_query_wrong(reader, begin,
+                                 "=~ needs an expression between slashes: /^Active/");
     }
     if (!take_quoted(reader, '/', true, "the expression")) return false;
     if (!report_pattern_compile(pattern, &test->regex, &regex, error)) {
@@ -220,7 +225,8 @@ graph_query_take_test(struct graph_query_reader *reader, struct graph_query_test
     }
     if (field == GRAPH_FIELDS) {
         int shown = length == 0 ? 1 : length < 40 ? (int)length : 40;
-        return graph_query_wrong(reader, reader->at, "\"%.*s\" is no field: write a class, or one of %s", shown, word,
+        return graph_query_wrong(reader, reader->at,
+                                 "\"%.*s\" is no field: write a class, or one of %s", shown, word,
                                  graph_field_names);
     }
     test->field = (uint8_t)field;
@@ -228,5 +234,6 @@ graph_query_take_test(struct graph_query_reader *reader, struct graph_query_test
     if (graph_field_kind(field) == GRAPH_FIELD_FACT) return true;
     if (!take_comparison(reader, test)) return false;
     if (test->comparison == GRAPH_MATCHES) return take_pattern(reader, test);
-    return graph_field_kind(field) == GRAPH_FIELD_NUMBER ? take_number(reader, test) : take_text(reader);
+    return graph_field_kind(field) == GRAPH_FIELD_NUMBER ? take_number(reader, test)
+                                                         : take_text(reader);
 }

@@ -12,8 +12,8 @@ struct graph_query_reader {
 };
 
 /* Writes the error with the column of the byte at `at`. Returns false, which callers return. */
-bool graph_query_wrong(const struct graph_query_reader *reader, uint32_t at, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+bool graph_query_wrong(const struct graph_query_reader *reader, uint32_t at, const char *format,
+                       ...) __attribute__((format(printf, 3, 4)));
 
 /* Passes over spaces. Returns the next byte, NUL at the end. */
 char graph_query_next(struct graph_query_reader *reader);

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 #define GROW(repeats, array, count) \
-    GRAPH_SPACE_GROW((repeats)->space, (repeats)->array, (repeats)->array##_capacity, (size_t)(count))
+    GRAPH_SPACE_GROW((repeats)->space, (repeats)->array, (repeats)->array##_capacity, \
+                     (size_t)(count))
 
 /* ---- lines ---- */
 
@@ -49,7 +50,8 @@ find_lines(struct graph_repeats *repeats, const struct graph_names *names)
     for (uint32_t i = 0; i < count; i++) order[i] = i;
     if (count > 1) qsort_r(order + 1, count - 1, sizeof(*order), by_line, names->stacks);
     for (uint32_t i = 1; i < count; i++) {
-        if (i == 1 || compare_lines(&names->stacks[order[i]], &names->stacks[first])) first = order[i];
+        if (i == 1 || compare_lines(&names->stacks[order[i]], &names->stacks[first]))
+            first = order[i];
         repeats->lines[order[i]] = first;
     }
     free(order);
@@ -59,10 +61,12 @@ find_lines(struct graph_repeats *repeats, const struct graph_names *names)
 /* ---- adding up ---- */
 
 static bool
-add(struct graph_repeats *repeats, const struct graph *graph, uint32_t object, enum graph_repeats_by by)
+add(struct graph_repeats *repeats, const struct graph *graph, uint32_t object,
+    enum graph_repeats_by by)
 {
     const struct graph_duplicate *content = &repeats->duplicates.all[repeats->contents[object] - 1];
-    const struct graph_sample *sample = by == GRAPH_REPEATS_BY_LINE ? graph_sample(graph, object) : NULL;
+    const struct graph_sample *sample =
+        by == GRAPH_REPEATS_BY_LINE ? graph_sample(graph, object) : NULL;
     double weight = sample ? (double)sample->weight / 1000 : 1;
     struct graph_repeat *row;
     uint32_t key = 0;
@@ -90,16 +94,18 @@ more_wasted(const void *a, const void *b)
 }
 
 bool
-graph_repeats_make(struct graph_repeats *repeats, struct graph *graph, const struct graph_tree *shortest,
-                   size_t limit_bytes, enum graph_repeats_by by)
+graph_repeats_make(struct graph_repeats *repeats, struct graph *graph,
+                   const struct graph_tree *shortest, size_t limit_bytes, enum graph_repeats_by by)
 {
     uint32_t keys;
 
     *repeats = (struct graph_repeats){.space = &graph->space};
     if (!GROW(repeats, contents, (size_t)graph->count + 1) ||
-        !graph_duplicates_find(&repeats->duplicates, graph, limit_bytes, repeats->contents)) return false;
+        !graph_duplicates_find(&repeats->duplicates, graph, limit_bytes, repeats->contents))
+        return false;
     if (by == GRAPH_REPEATS_BY_LINE && !find_lines(repeats, &graph->names)) return false;
-    if (by == GRAPH_REPEATS_BY_HOLDER && !graph_patterns_make(&repeats->patterns, graph, shortest)) return false;
+    if (by == GRAPH_REPEATS_BY_HOLDER && !graph_patterns_make(&repeats->patterns, graph, shortest))
+        return false;
     keys = by == GRAPH_REPEATS_BY_LINE ? graph->names.stack_count : repeats->patterns.count;
     if (!GROW(repeats, by_key, keys)) return false;
     for (uint32_t object = 1; object <= graph->count; object++) {

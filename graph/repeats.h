@@ -34,8 +34,9 @@ struct graph_repeats {
 /* Makes the rows for a graph that was loaded with GRAPH_HASHES; shortest has its strongest paths.
  * Returns false if there is no memory. The caller frees the repeats either way, before the
  * graph. */
-bool graph_repeats_make(struct graph_repeats *repeats, struct graph *graph, const struct graph_tree *shortest,
-                        size_t limit_bytes, enum graph_repeats_by by);
+bool
+graph_repeats_make(struct graph_repeats *repeats, struct graph *graph,
+                   const struct graph_tree *shortest, size_t limit_bytes, enum graph_repeats_by by);
 void graph_repeats_free(struct graph_repeats *repeats);
 
 #endif

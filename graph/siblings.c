@@ -42,15 +42,16 @@ kind_of(const struct gathering *gathering, uint32_t number)
     uint32_t label = gathering->old[number].label, kind = graph_label_kind(label);
 
     switch (kind) {
-      case HEAPPROF_DUMP_CONSTANT: case HEAPPROF_DUMP_IVAR: case HEAPPROF_DUMP_CVAR: case HEAPPROF_DUMP_GLOBAL:
-      case HEAPPROF_DUMP_LOCAL: case GRAPH_VALUE_OF_SYMBOL:
-        return kind;
-      case GRAPH_INDIRECT:
-        return graph_label_detail(label) ? kind : 0;
-      case HEAPPROF_DUMP_FIELD:
-        return !strncmp(graph_label_name(gathering->graph, label), "method ", 7) ? kind : 0;
-      default:
-        return 0;
+        case HEAPPROF_DUMP_CONSTANT:
+        case HEAPPROF_DUMP_IVAR:
+        case HEAPPROF_DUMP_CVAR:
+        case HEAPPROF_DUMP_GLOBAL:
+        case HEAPPROF_DUMP_LOCAL:
+        case GRAPH_VALUE_OF_SYMBOL: return kind;
+        case GRAPH_INDIRECT: return graph_label_detail(label) ? kind : 0;
+        case HEAPPROF_DUMP_FIELD:
+            return !strncmp(graph_label_name(gathering->graph, label), "method ", 7) ? kind : 0;
+        default: return 0;
     }
 }
 
@@ -134,7 +135,8 @@ common(const struct gathering *gathering, uint32_t one, uint32_t other, uint32_t
 
 /* Bytes of all patterns that become one with this one; sets end behind the last of them. */
 static uint64_t
-retained_by(const struct gathering *gathering, const uint32_t *level, uint32_t at, uint32_t count, uint32_t *end)
+retained_by(const struct gathering *gathering, const uint32_t *level, uint32_t at, uint32_t count,
+            uint32_t *end)
 {
     uint64_t retained = 0;
 
@@ -151,7 +153,8 @@ count_small(const struct gathering *gathering, const uint32_t *level, uint32_t a
     uint32_t small = 0, next;
 
     if (!kind_of(gathering, level[at])) return 0;
-    for (; at < end; at = next) small += retained_by(gathering, level, at, end, &next) < gathering->least;
+    for (; at < end; at = next)
+        small += retained_by(gathering, level, at, end, &next) < gathering->least;
     return small;
 }
 
@@ -168,7 +171,8 @@ gather_siblings(struct gathering *gathering, const uint32_t *level, uint32_t at,
             if (!sum) sum = begin(gathering, first = level[at]);
             pattern = &gathering->patterns->all[sum];
             pattern->siblings = small;
-            pattern->prefix = common(gathering, first, level[at], first == level[at] ? PREFIX_MOST : pattern->prefix);
+            pattern->prefix = common(gathering, first, level[at],
+                                     first == level[at] ? PREFIX_MOST : pattern->prefix);
             into = sum;
         }
         else into = begin(gathering, level[at]);
@@ -241,7 +245,8 @@ graph_patterns_gather(struct graph_patterns *patterns, struct graph *graph, uint
         memcpy(gathering.old, patterns->all, count * sizeof(*gathering.old));
         patterns->count = 1;
         room = gather(&gathering, count);
-        for (uint32_t i = 1; room && i <= graph->count; i++) patterns->of[i] = gathering.numbers[patterns->of[i]];
+        for (uint32_t i = 1; room && i <= graph->count; i++)
+            patterns->of[i] = gathering.numbers[patterns->of[i]];
     }
     free(gathering.old);
     free(gathering.retained);

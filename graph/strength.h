@@ -9,12 +9,12 @@
 #include "graph/graph.h"
 
 enum graph_strength {
-    GRAPH_FIRM,                  /* from variables and objects; also how a class is reached */
-    GRAPH_OF_VM,                 /* from other roots: C globals, the VM's own tables */
-    GRAPH_OF_THREAD,             /* from the VM's list of threads, and from what a thread has */
-    GRAPH_OF_FRAME,              /* from a frame of a thread or fiber: locals, self, code */
-    GRAPH_ON_STACK,              /* a temporary value of the VM stack, a word of the machine stack */
-    GRAPH_CACHED,                /* from a cache of code or of a class */
+    GRAPH_FIRM,      /* from variables and objects; also how a class is reached */
+    GRAPH_OF_VM,     /* from other roots: C globals, the VM's own tables */
+    GRAPH_OF_THREAD, /* from the VM's list of threads, and from what a thread has */
+    GRAPH_OF_FRAME,  /* from a frame of a thread or fiber: locals, self, code */
+    GRAPH_ON_STACK,  /* a temporary value of the VM stack, a word of the machine stack */
+    GRAPH_CACHED,    /* from a cache of code or of a class */
     GRAPH_STRENGTHS
 };
 
@@ -49,7 +49,8 @@ graph_label_level(const struct graph *graph, uint32_t label)
 
     if (!graph_kind_of_vm_p(kind)) return GRAPH_FIRM;
     if (kind == HEAPPROF_DUMP_STACK) return GRAPH_ON_STACK;
-    return graph_role(&graph->names, graph_label_detail(label)) == GRAPH_ROLE_CACHE ? GRAPH_CACHED : GRAPH_FIRM;
+    return graph_role(&graph->names, graph_label_detail(label)) == GRAPH_ROLE_CACHE ? GRAPH_CACHED
+                                                                                    : GRAPH_FIRM;
 }
 
 /* True if it leads from an Array or String to the memory that it shares. */
@@ -70,8 +71,8 @@ graph_maybe_weaker_p(const struct graph *graph, const struct graph_levels *level
 
 /* True if the reference is looked through. From 0 for a root. */
 static inline bool
-graph_weaker_p(const struct graph *graph, const struct graph_levels *levels, uint32_t from, uint32_t to,
-               uint32_t label)
+graph_weaker_p(const struct graph *graph, const struct graph_levels *levels, uint32_t from,
+               uint32_t to, uint32_t label)
 {
     uint8_t level;
 

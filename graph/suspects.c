@@ -79,7 +79,8 @@ vm_p(const struct suspects_search *search, uint32_t pattern)
 
     if (!strcmp(type_of(search, pattern), "T_DATA(VM)") || vm_module_p(search, pattern) ||
         few_symbols_p(search, pattern)) return true;
-    return hidden && it->parent && !strcmp(type_of(search, it->parent), "T_DATA(VM/pin_array_list)");
+    return hidden && it->parent &&
+           !strcmp(type_of(search, it->parent), "T_DATA(VM/pin_array_list)");
 }
 
 /* ---- what is many ---- */
@@ -89,12 +90,16 @@ vm_p(const struct suspects_search *search, uint32_t pattern)
 static bool
 made_names_p(const struct suspects_search *search, uint32_t pattern)
 {
-    const struct graph_pattern *it = &search->patterns->all[pattern], *parent = &search->patterns->all[it->parent];
-    uint32_t before = graph_label_kind(it->label) == HEAPPROF_DUMP_FIELD ? sizeof("method ") - 1 : 0;
+    const struct graph_pattern *it = &search->patterns->all[pattern],
+                               *parent = &search->patterns->all[it->parent];
+    uint32_t before =
+        graph_label_kind(it->label) == HEAPPROF_DUMP_FIELD ? sizeof("method ") - 1 : 0;
 
     if (it->prefix >= before + PREFIX_LEAST) return true;
     return it->parent && parent->objects == 1 && layout_of(search, it->parent)->module &&
-           strcmp(graph_string(&search->graph->names, graph_module_name(search->graph, parent->example)), "Object");
+           strcmp(graph_string(&search->graph->names,
+                               graph_module_name(search->graph, parent->example)),
+                  "Object");
 }
 
 /* True if these are several threads or fibers that were started at one place. */
@@ -138,7 +143,8 @@ add_suspect(struct suspects_search *search, uint32_t pattern)
     uint64_t retained = search->branches.retained[pattern];
     size_t at = search->count < search->most ? search->count++ : search->most - 1;
 
-    for (uint32_t above = pattern; above && !search->found[above]; above = search->patterns->all[above].parent) {
+    for (uint32_t above = pattern; above && !search->found[above];
+         above = search->patterns->all[above].parent) {
         search->found[above] = 1;
     }
     if (at == search->most - 1 && search->suspects[at].pattern &&
@@ -162,7 +168,8 @@ look_at(struct suspects_search *search, uint32_t pattern)
         uint32_t child = branches->children[i];
         if (branches->retained[child] < search->least_bytes) break;
         if (vm_p(search, child)) continue;
-        if (!layout_of(search, child)->structure || threads_p(search, child)) add_suspect(search, child);
+        if (!layout_of(search, child)->structure || threads_p(search, child))
+            add_suspect(search, child);
         else search->waiting[search->waiting_count++] = child;
     }
 }
@@ -173,11 +180,13 @@ find(struct suspects_search *search)
 {
     look_at(search, 0);
     for (uint32_t at = 0; at < search->waiting_count; at++) {
-        if (search->patterns->all[search->waiting[at]].siblings < 2) look_at(search, search->waiting[at]);
+        if (search->patterns->all[search->waiting[at]].siblings < 2)
+            look_at(search, search->waiting[at]);
     }
     for (uint32_t at = search->waiting_count; at-- > 0;) {
         uint32_t pattern = search->waiting[at];
-        if (!search->found[pattern] && grown_structure_p(search, pattern)) add_suspect(search, pattern);
+        if (!search->found[pattern] && grown_structure_p(search, pattern))
+            add_suspect(search, pattern);
     }
 }
 
@@ -201,7 +210,8 @@ find_keeper(const struct suspects_search *search, uint32_t pattern, uint64_t byt
 
     if (it->objects == 1 || it->loop) return it->objects == 1 ? it->example : 0;
     for (uint32_t object = it->example; object <= search->graph->count; object++) {
-        if (search->patterns->of[object] == pattern && search->retained[object] >= bytes) return object;
+        if (search->patterns->of[object] == pattern && search->retained[object] >= bytes)
+            return object;
     }
     return 0;
 }
@@ -230,7 +240,8 @@ plain_p(const struct suspects_search *search, uint32_t pattern)
     const struct graph_layout *layout = layout_of(search, pattern);
     const char *type = type_of(search, pattern);
 
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) if (!strcmp(type, types[i])) return true;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (!strcmp(type, types[i])) return true;
     return layout->structure;
 }
 
@@ -243,7 +254,8 @@ describe_many(const struct suspects_search *search, struct graph_suspect *suspec
     uint32_t at = suspect->pattern, child;
 
     if (!plain_p(search, at)) return;
-    while ((child = largest_child(search, at)) != 0 && retained[child] >= NEARLY_ALL(retained[at])) {
+    while ((child = largest_child(search, at)) != 0 &&
+           retained[child] >= NEARLY_ALL(retained[at])) {
         suspect->part = at = child;
         if (!plain_p(search, at)) return;
     }
@@ -295,10 +307,15 @@ find_stacks(const struct suspects_search *search)
 
 size_t
 graph_suspects(struct graph_suspect *suspects, size_t most, struct graph *graph,
-               const struct graph_patterns *patterns, const uint64_t *retained, uint64_t least_bytes)
+               const struct graph_patterns *patterns, const uint64_t *retained,
+               uint64_t least_bytes)
 {
-    struct suspects_search search = {.graph = graph, .patterns = patterns, .retained = retained,
-                                     .suspects = suspects, .most = most, .least_bytes = least_bytes};
+    struct suspects_search search = { .graph = graph,
+                                      .patterns = patterns,
+                                      .retained = retained,
+                                      .suspects = suspects,
+                                      .most = most,
+                                      .least_bytes = least_bytes };
     bool room = graph_branches_make(&search.branches, patterns);
 
     memset(suspects, 0, most * sizeof(*suspects));

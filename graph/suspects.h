@@ -23,7 +23,8 @@ struct graph_suspect {
 };
 
 /* Finds up to `most` suspects that retain least_bytes or more each, the largest first. The caller
- * has gathered siblings that retain less, and gives what each object retains. Returns how many, or SIZE_MAX if there is no memory. */
+ * has gathered siblings that retain less, and gives what each object retains. Returns how many,
+ * or SIZE_MAX if there is no memory. */
 size_t graph_suspects(struct graph_suspect *suspects, size_t most, struct graph *graph,
                       const struct graph_patterns *patterns, const uint64_t *retained,
                       uint64_t least_bytes);

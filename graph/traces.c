@@ -41,7 +41,8 @@ number_functions(struct graph_traces *traces, const struct graph_names *names)
     traces->function_count = 1;
     for (uint32_t i = 1; i < count; i++) {
         uint32_t stack = ordered[i], last = ordered[traces->function_count - 1];
-        bool same = traces->function_count > 1 && compare_frames(&names->stacks[last], &names->stacks[stack]) == 0;
+        bool same = traces->function_count > 1 &&
+                    compare_frames(&names->stacks[last], &names->stacks[stack]) == 0;
         if (!same) ordered[traces->function_count++] = stack;
         traces->functions[stack] = traces->function_count - 1;
     }

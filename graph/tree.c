@@ -69,7 +69,8 @@ void
 graph_closed_sort(struct graph_closed *closed)
 {
     if (closed->reference_count == 0) return;
-    qsort(closed->references, closed->reference_count, sizeof(*closed->references), compare_references);
+    qsort(closed->references, closed->reference_count, sizeof(*closed->references),
+          compare_references);
 }
 
 static bool
@@ -161,14 +162,17 @@ find_paths(struct path_search *search)
     while (room && (next < end || search->looked_at < tree->count)) {
         const struct waiting_reference *reference = search->waiting + next;
         bool waited = next < end && (search->looked_at == tree->count ||
-                                     reference->distance <= search->distances[tree->order[search->looked_at]] + 1);
+                                     reference->distance <=
+                                         search->distances[tree->order[search->looked_at]] + 1);
         if (!waited) room = follow_all(search, tree->order[search->looked_at++]);
         else if (next++, tree->from[reference->to] == GRAPH_UNREACHED) {
             reach(search, reference->from, reference->to, reference->label, reference->distance);
         }
     }
     search->waiting_count -= end;
-    if (end) memmove(search->waiting, search->waiting + end, search->waiting_count * sizeof(*search->waiting));
+    if (end)
+        memmove(search->waiting, search->waiting + end,
+                search->waiting_count * sizeof(*search->waiting));
     return room;
 }
 
@@ -191,16 +195,19 @@ reach_modules(struct path_search *search)
     for (uint32_t i = 0; i < graph->root_count; i++) {
         const struct graph_root *root = &graph->roots[i];
         if (graph_root_strength(graph, root) != GRAPH_FIRM) continue;
-        reach_module(search, (struct graph_closed_reference){0, root->target, graph_root_label(root)});
+        reach_module(search,
+                     (struct graph_closed_reference){ 0, root->target, graph_root_label(root) });
     }
     for (uint32_t at = 0; at < search->tree->count; at++) {
         uint32_t from = search->tree->order[at], class_object = graph_class(graph, from);
         for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++) {
             if (graph_strength(graph, from, graph->labels[i]) != GRAPH_FIRM) continue;
-            reach_module(search, (struct graph_closed_reference){from, graph->targets[i], graph->labels[i]});
+            reach_module(search, (struct graph_closed_reference){ from, graph->targets[i],
+                                                                   graph->labels[i] });
         }
         if (!class_object) continue;
-        reach_module(search, (struct graph_closed_reference){from, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0)});
+        reach_module(search, (struct graph_closed_reference){
+                                 from, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0) });
     }
 }
 
@@ -217,7 +224,8 @@ find_all_paths(struct path_search *search)
         if (!follow(search, reference, ROOT_DISTANCE,
                     graph_root_strength(graph, root))) return false;
     }
-    for (; search->strength < GRAPH_STRENGTHS; search->strength++) if (!find_paths(search)) return false;
+    for (; search->strength < GRAPH_STRENGTHS; search->strength++)
+        if (!find_paths(search)) return false;
     return true;
 }
 
@@ -226,7 +234,8 @@ graph_shortest(struct graph_tree *tree, struct graph *graph, const struct graph_
 {
     struct path_search search = {.tree = tree, .graph = graph, .closed = closed};
     bool room = begin(tree, graph) &&
-                GRAPH_SPACE_GROW(tree->space, search.distances, search.distances_capacity, (size_t)graph->count + 1) &&
+                GRAPH_SPACE_GROW(tree->space, search.distances, search.distances_capacity,
+                                 (size_t)graph->count + 1) &&
                 find_all_paths(&search);
 
     GRAPH_SPACE_RELEASE(tree->space, search.distances, search.distances_capacity);
@@ -239,7 +248,8 @@ graph_shortest(struct graph_tree *tree, struct graph *graph, const struct graph_
 /* Notes that a reference with this label leads from an object, or from a root, to another
  * object. The strongest one is kept. */
 static void
-label(struct graph_tree *tree, const struct graph *graph, uint32_t from, uint32_t to, uint32_t of_reference)
+label(struct graph_tree *tree, const struct graph *graph, uint32_t from, uint32_t to,
+      uint32_t of_reference)
 {
     uint32_t *known = &tree->labels[to];
     bool indirect = graph_label_kind(*known) == GRAPH_INDIRECT;
@@ -271,7 +281,8 @@ label_roots(struct graph_tree *tree, const struct graph *graph, const struct gra
 /* Most references neither come from the dominator nor are constants of an object that has only
  * indirect ones. These change nothing. */
 static void
-label_references(struct graph_tree *tree, const struct graph *graph, const struct graph_levels *levels)
+label_references(struct graph_tree *tree, const struct graph *graph,
+                 const struct graph_levels *levels)
 {
     const uint32_t *dominators = tree->from;
 

@@ -38,7 +38,8 @@ void graph_closed_sort(struct graph_closed *closed);
  * shortest that begins with the path of the object before it. References that lead from class to
  * class do not count. If closed is NULL, everything is open. Returns false if there is no memory.
  * The caller frees the tree either way, before the graph. */
-bool graph_shortest(struct graph_tree *tree, struct graph *graph, const struct graph_closed *closed);
+bool
+graph_shortest(struct graph_tree *tree, struct graph *graph, const struct graph_closed *closed);
 
 /* Makes the dominator tree. Result and ownership as above. */
 bool graph_dominator_tree(struct graph_tree *tree, struct graph *graph,

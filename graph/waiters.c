@@ -12,7 +12,8 @@
 #include <string.h>
 
 #define GROW(waiters, array, count) \
-    GRAPH_SPACE_GROW((waiters)->space, (waiters)->array, (waiters)->array##_capacity, (size_t)(count))
+    GRAPH_SPACE_GROW((waiters)->space, (waiters)->array, (waiters)->array##_capacity, \
+                     (size_t)(count))
 
 #define TEXT_MOST 4096 /* characters that are looked through; a hostile text may have millions */
 
@@ -34,7 +35,8 @@ label_text(const struct graph *graph, uint32_t label)
 bool
 graph_field_named_p(const struct graph *graph, uint32_t label, const char *name)
 {
-    return graph_label_kind(label) == HEAPPROF_DUMP_FIELD && !strcmp(label_text(graph, label), name);
+    return graph_label_kind(label) == HEAPPROF_DUMP_FIELD &&
+           !strcmp(label_text(graph, label), name);
 }
 
 static uint8_t
@@ -98,7 +100,8 @@ find_where(const struct graph *graph, uint32_t stack)
         const char *text = label_text(graph, graph->labels[i]), *file;
         if (!frame_p(graph, graph->labels[i]) || strncmp(text, "code in ", 8)) continue;
         file = memmem(text, strnlen(text, TEXT_MOST), " at ", 4);
-        if (file && strncmp(file + 4, "<internal:", 10)) return graph_label_detail(graph->labels[i]);
+        if (file && strncmp(file + 4, "<internal:", 10))
+            return graph_label_detail(graph->labels[i]);
     }
     return 0;
 }
@@ -110,7 +113,8 @@ stopped_p(const struct graph *graph, uint32_t stack)
     for (uint32_t i = graph->first[stack]; i < graph->first[stack + 1]; i++) {
         const char *text = label_text(graph, graph->labels[i]);
         if (frame_p(graph, graph->labels[i])) {
-            return !strcmp(text, "self in Thread.stop") || !strcmp(text, "self in Thread::Mutex#sleep");
+            return !strcmp(text, "self in Thread.stop") ||
+                   !strcmp(text, "self in Thread::Mutex#sleep");
         }
     }
     return false;
@@ -131,7 +135,8 @@ static bool
 filled_p(const struct graph *graph, uint32_t queue)
 {
     for (uint32_t i = graph->first[queue]; graph->lengths && i < graph->first[queue + 1]; i++) {
-        if (graph_layout(graph, graph->targets[i])->collection == GRAPH_ARRAY) return graph->lengths[graph->targets[i]] > 1;
+        if (graph_layout(graph, graph->targets[i])->collection == GRAPH_ARRAY)
+            return graph->lengths[graph->targets[i]] > 1;
     }
     return false;
 }
@@ -140,7 +145,8 @@ static bool
 add_awaited(struct waiter_search *search, uint32_t awaited, struct graph_waiter *waiter)
 {
     enum graph_part part = graph_part(search->waiters, search->graph, awaited);
-    bool own = part == GRAPH_RACTOR_PART && awaited == graph_field(search->graph, waiter->object, "ractor");
+    bool own = part == GRAPH_RACTOR_PART &&
+               awaited == graph_field(search->graph, waiter->object, "ractor");
     bool thread = part == GRAPH_THREAD_PART || (part == GRAPH_RACTOR_PART && !own);
 
     waiter->awaited = awaited;
@@ -157,14 +163,17 @@ add_all_awaited(struct waiter_search *search, uint32_t object, struct graph_wait
 
     for (uint32_t i = graph->first[object]; i < graph->first[object + 1]; i++) {
         uint32_t owner;
-        if (waiter->awaits == GRAPH_AWAITS_OWNER || !graph_field_named_p(graph, graph->labels[i], "waits for")) continue;
+        if (waiter->awaits == GRAPH_AWAITS_OWNER ||
+            !graph_field_named_p(graph, graph->labels[i], "waits for"))
+            continue;
         owner = graph_owner(graph, graph->targets[i]);
         if (!owner) {
             if (!add_awaited(search, graph->targets[i], waiter)) return false;
             continue;
         }
         while (search->waiters->wake_count > 0 &&
-               search->waiters->wakes[search->waiters->wake_count - 1].waiter == search->waiters->count) {
+               search->waiters->wakes[search->waiters->wake_count - 1].waiter ==
+                   search->waiters->count) {
             search->waiters->wake_count--;
         }
         waiter->awaited = graph->targets[i];
@@ -199,13 +208,17 @@ first_seen(struct waiter_search *search, uint32_t object)
     return search->seen[object]++ == 0;
 }
 
-/* The fiber that the thread runs, if it is an object; 0 if not, or if another thread says the same. */
+/* The fiber that the thread runs, if it is an object; 0 if not, or if another thread says the
+ * same. */
 static uint32_t
 current_fiber(struct waiter_search *search, uint32_t thread)
 {
     uint32_t fiber = graph_field(search->graph, thread, "current fiber");
 
-    return fiber && graph_part(search->waiters, search->graph, fiber) == GRAPH_FIBER_PART && first_seen(search, fiber) ? fiber : 0;
+    return fiber && graph_part(search->waiters, search->graph, fiber) == GRAPH_FIBER_PART &&
+                   first_seen(search, fiber)
+               ? fiber
+               : 0;
 }
 
 /* A thread that the VM keeps alive. */
@@ -217,12 +230,14 @@ look_at_thread(struct waiter_search *search, uint32_t thread)
     uint32_t fiber = current_fiber(search, thread);
     struct graph_waiter waiter = {.object = thread, .stack = fiber ? fiber : thread};
 
-    if (main_p(graph, thread) || strcmp(state_of(graph, thread), "sleeps for ever")) return add_running(waiters, thread);
+    if (main_p(graph, thread) || strcmp(state_of(graph, thread), "sleeps for ever"))
+        return add_running(waiters, thread);
     if (!add_all_awaited(search, thread, &waiter)) return false;
     if (fiber && !add_all_awaited(search, fiber, &waiter)) return false;
     waiter.where = find_where(graph, waiter.stack);
     if (waiter.awaited) return add_waiter(waiters, &waiter);
-    if (stopped_p(graph, waiter.stack)) return add_wake(waiters, thread, false) && add_waiter(waiters, &waiter);
+    if (stopped_p(graph, waiter.stack))
+        return add_wake(waiters, thread, false) && add_waiter(waiters, &waiter);
     waiters->unnamed++;
     return add_running(waiters, thread);
 }
@@ -235,7 +250,8 @@ look_at_fiber(struct waiter_search *search, uint32_t fiber)
     struct graph_waiter waiter = {.object = fiber, .stack = fiber, .fiber = true};
 
     if (!awaited || strcmp(state_of(graph, fiber), "suspended")) return true;
-    if (graph_part(search->waiters, graph, awaited) == GRAPH_QUEUE_PART && filled_p(graph, awaited)) return true;
+    if (graph_part(search->waiters, graph, awaited) == GRAPH_QUEUE_PART && filled_p(graph, awaited))
+        return true;
     if (!add_all_awaited(search, fiber, &waiter)) return false;
     waiter.where = find_where(graph, fiber);
     return add_waiter(search->waiters, &waiter);
@@ -263,11 +279,14 @@ look_at_all(struct waiter_search *search)
     const struct graph *graph = search->graph;
 
     for (uint32_t object = 1; object <= graph->count; object++) {
-        if (graph_part(search->waiters, graph, object) == GRAPH_RACTOR_PART && !look_at_ractor(search, object)) return false;
+        if (graph_part(search->waiters, graph, object) == GRAPH_RACTOR_PART &&
+            !look_at_ractor(search, object))
+            return false;
     }
     for (uint32_t object = 1; object <= graph->count; object++) {
-        if (graph_part(search->waiters, graph, object) == GRAPH_FIBER_PART && first_seen(search, object) &&
-            !look_at_fiber(search, object)) return false;
+        if (graph_part(search->waiters, graph, object) == GRAPH_FIBER_PART &&
+            first_seen(search, object) && !look_at_fiber(search, object))
+            return false;
     }
     return true;
 }
@@ -293,11 +312,13 @@ graph_waiters_find(struct graph_waiters *waiters, struct graph *graph)
     for (uint32_t i = 0; i < layouts; i++) {
         waiters->parts[i] = part_of_type(graph_string(&graph->names, graph->names.layouts[i].type));
     }
-    room = GRAPH_SPACE_GROW(search.waiters->space, search.seen, search.seen_capacity, (size_t)graph->count + 1) &&
+    room = GRAPH_SPACE_GROW(search.waiters->space, search.seen, search.seen_capacity,
+                            (size_t)graph->count + 1) &&
            look_at_all(&search);
     GRAPH_SPACE_RELEASE(search.waiters->space, search.seen, search.seen_capacity);
     if (!room) return false;
-    if (waiters->wake_count) qsort(waiters->wakes, waiters->wake_count, sizeof(*waiters->wakes), compare_wakes);
+    if (waiters->wake_count)
+        qsort(waiters->wakes, waiters->wake_count, sizeof(*waiters->wakes), compare_wakes);
     return true;
 }
 

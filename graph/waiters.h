@@ -51,8 +51,8 @@ struct graph_waiters {
     uint32_t wake_count;
     uint32_t *running;           /* threads that the VM keeps alive and that are no waiters */
     uint32_t running_count;
-    uint32_t unnamed;            /* threads that wait for what the dump does not name. They are among
-                                    the running */
+    uint32_t unnamed; /* threads that wait for what the dump does not name. They are among
+                         the running */
     size_t   parts_capacity, all_capacity, wakes_capacity, running_capacity;
 };
 

@@ -64,7 +64,8 @@ graph_way_start(const struct graph *graph, const struct graph_tree *tree, uint32
     const char *name;
 
     for (uint32_t at = object; at && tree->from[at]; at = tree->from[at]) {
-        if (variable_p(tree->labels[at]) && named_class_p(graph, tree->from[at], &name)) return tree->from[at];
+        if (variable_p(tree->labels[at]) && named_class_p(graph, tree->from[at], &name))
+            return tree->from[at];
     }
     return 0;
 }
@@ -76,14 +77,16 @@ put_first(FILE *out, const struct graph *graph, uint32_t label, const char *clas
     const char *own = class_name ? graph_label_name(graph, label) : NULL;
 
     if (!class_name) graph_put_label(out, graph, label, merged);
-    else if (graph_label_kind(label) != HEAPPROF_DUMP_CONSTANT) fprintf(out, "%s of %s", own, class_name);
+    else if (graph_label_kind(label) != HEAPPROF_DUMP_CONSTANT)
+        fprintf(out, "%s of %s", own, class_name);
     else if (!strcmp(class_name, "Object")) fprintf(out, "constant %s", own);
     else fprintf(out, "constant %s::%s", class_name, own);
 }
 
 /* True if the steps are alike: merged labels and classes are the same. */
 static bool
-alike_p(const struct way *way, const struct graph *graph, const struct graph_tree *tree, size_t one, size_t other)
+alike_p(const struct way *way, const struct graph *graph, const struct graph_tree *tree, size_t one,
+        size_t other)
 {
     uint32_t a = way->objects[one], b = way->objects[other];
 
@@ -91,9 +94,10 @@ alike_p(const struct way *way, const struct graph *graph, const struct graph_tre
            graph_class_number(graph, a) == graph_class_number(graph, b);
 }
 
-/* The steps from at on that repeat the first `period` of them: how many times, and at least once. */
+/* How many times the steps from at on repeat the first `period` of them; at least once. */
 static size_t
-repeats(const struct way *way, const struct graph *graph, const struct graph_tree *tree, size_t at, size_t period)
+repeats(const struct way *way, const struct graph *graph, const struct graph_tree *tree, size_t at,
+        size_t period)
 {
     size_t end = at + period;
 
@@ -104,7 +108,8 @@ repeats(const struct way *way, const struct graph *graph, const struct graph_tre
 /* Finds the shortest period that repeats often enough to be counted instead of shown. Returns
  * its length, and in count how often it comes; length 1 and count 1 if there is none. */
 static size_t
-find_period(const struct way *way, const struct graph *graph, const struct graph_tree *tree, size_t at, size_t *count)
+find_period(const struct way *way, const struct graph *graph, const struct graph_tree *tree,
+            size_t at, size_t *count)
 {
     for (size_t period = 1; period <= PERIOD_MOST && at + period <= way->count; period++) {
         *count = repeats(way, graph, tree, at, period);
@@ -120,7 +125,8 @@ thread_local_p(const struct graph *graph, const struct graph_tree *tree, uint32_
 {
     uint32_t label = tree->labels[object], from = tree->from[object];
 
-    return from && graph_label_kind(label) == HEAPPROF_DUMP_LOCAL && graph_layout(graph, from)->thread &&
+    return from && graph_label_kind(label) == HEAPPROF_DUMP_LOCAL &&
+           graph_layout(graph, from)->thread &&
            graph_role(&graph->names, graph_label_detail(label)) != GRAPH_ROLE_OF_FRAME;
 }
 
@@ -131,19 +137,21 @@ put_step(FILE *out, const struct graph *graph, const struct graph_tree *tree,
     uint32_t label = tree->labels[object];
     bool field = graph_label_kind(label) == HEAPPROF_DUMP_FIELD;
 
-    if (graph_label_kind(label) == HEAPPROF_DUMP_UNLABELLED || (field && !graph_label_name(graph, label)[0])) {
+    if (graph_label_kind(label) == HEAPPROF_DUMP_UNLABELLED ||
+        (field && !graph_label_name(graph, label)[0])) {
         const char *class_name = graph_class_name(graph, object), *term = graph_term(class_name);
         fprintf(out, "(%s)", term ? term : class_name);
     }
-    else if (thread_local_p(graph, tree, object)) fprintf(out, "[:%s]", graph_label_name(graph, label));
+    else if (thread_local_p(graph, tree, object))
+        fprintf(out, "[:%s]", graph_label_name(graph, label));
     else graph_put_label(out, graph, label, merged);
 }
 
 /* Writes the steps of a period and how often it comes; a single step without a number. The step
  * to memory that is shared is no news. */
 static void
-put_period(FILE *out, const struct graph *graph, const struct graph_tree *tree, const uint32_t *objects,
-           size_t period, size_t count, bool merged)
+put_period(FILE *out, const struct graph *graph, const struct graph_tree *tree,
+           const uint32_t *objects, size_t period, size_t count, bool merged)
 {
     bool first = true;
 
@@ -187,11 +195,13 @@ static bool
 named_p(uint32_t label)
 {
     switch (graph_label_kind(label)) {
-      case HEAPPROF_DUMP_IVAR: case HEAPPROF_DUMP_CVAR: case HEAPPROF_DUMP_CONSTANT: case HEAPPROF_DUMP_MEMBER: case HEAPPROF_DUMP_LOCAL:
-      case HEAPPROF_DUMP_GLOBAL:
-        return true;
-      default:
-        return false;
+        case HEAPPROF_DUMP_IVAR:
+        case HEAPPROF_DUMP_CVAR:
+        case HEAPPROF_DUMP_CONSTANT:
+        case HEAPPROF_DUMP_MEMBER:
+        case HEAPPROF_DUMP_LOCAL:
+        case HEAPPROF_DUMP_GLOBAL: return true;
+        default: return false;
     }
 }
 
@@ -228,7 +238,8 @@ put_unclassed_start(FILE *out, const struct graph *graph, const struct graph_tre
     if (graph_label_kind(label) == HEAPPROF_DUMP_GLOBAL) fputs(graph_label_name(graph, label), out);
     else if (thread_local_p(graph, tree, object)) {
         bool ractor = !strcmp(graph_class_name(graph, tree->from[object]), "Ractor");
-        fprintf(out, "%s.current[:%s]", ractor ? "Ractor" : "Thread", graph_label_name(graph, label));
+        fprintf(out, "%s.current[:%s]", ractor ? "Ractor" : "Thread",
+                graph_label_name(graph, label));
     }
     else if (!thread) graph_put_label(out, graph, label, false);
     else {

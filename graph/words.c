@@ -86,7 +86,8 @@ graph_place_length(const char *text)
     while (end > 0 && strncmp(text + end, ", ", 2)) end--;
     if (end == 0) end = length;
     for (size_t i = 1; i < end; i++) {
-        bool place = (text[i - 1] >= '0' && text[i - 1] <= '9') || (i == 6 && !strncmp(text, "C code", 6));
+        bool place =
+            (text[i - 1] >= '0' && text[i - 1] <= '9') || (i == 6 && !strncmp(text, "C code", 6));
         if (place && !strncmp(text + i, " (", 2)) return i;
     }
     return end;
@@ -99,7 +100,8 @@ put_quoted_key(FILE *out, const char *key)
 {
     size_t length = strlen(key), shown = length < KEY_BYTES_MOST ? length : KEY_BYTES_MOST;
 
-    while (shown < length && shown > 0 && (key[shown] & 0xc0) == 0x80) shown--; /* inside a character */
+    while (shown < length && shown > 0 && (key[shown] & 0xc0) == 0x80)
+        shown--; /* inside a character */
     fprintf(out, "[\"%.*s%s\"]", (int)shown, key, shown < length ? "..." : "");
 }
 
@@ -164,10 +166,11 @@ const char *
 graph_label_name(const struct graph *graph, uint32_t label)
 {
     switch (graph_label_kind(label)) {
-      case HEAPPROF_DUMP_INDEX: case HEAPPROF_DUMP_KEY: case HEAPPROF_DUMP_VALUE: case GRAPH_VALUE_OF_INTEGER:
-        return "";
-      default:
-        return string(graph, graph_label_detail(label));
+        case HEAPPROF_DUMP_INDEX:
+        case HEAPPROF_DUMP_KEY:
+        case HEAPPROF_DUMP_VALUE:
+        case GRAPH_VALUE_OF_INTEGER: return "";
+        default: return string(graph, graph_label_detail(label));
     }
 }
 
@@ -198,10 +201,14 @@ plural_of(uint32_t kind)
 }
 
 void
-graph_put_siblings(FILE *out, const struct graph *graph, uint32_t label, uint32_t count, uint32_t prefix)
+graph_put_siblings(FILE *out, const struct graph *graph, uint32_t label, uint32_t count,
+                   uint32_t prefix)
 {
-    uint32_t kind = graph_label_kind(label), skipped = kind == HEAPPROF_DUMP_FIELD ? sizeof("method ") - 1 : 0;
-    uint32_t sigils = kind == HEAPPROF_DUMP_IVAR || kind == HEAPPROF_DUMP_GLOBAL ? 1 : kind == HEAPPROF_DUMP_CVAR ? 2 : 0;
+    uint32_t kind = graph_label_kind(label),
+             skipped = kind == HEAPPROF_DUMP_FIELD ? sizeof("method ") - 1 : 0;
+    uint32_t sigils = kind == HEAPPROF_DUMP_IVAR || kind == HEAPPROF_DUMP_GLOBAL ? 1
+                      : kind == HEAPPROF_DUMP_CVAR                               ? 2
+                                                                                 : 0;
     const char *name = graph_label_name(graph, label) + skipped;
     int length = prefix > skipped ? (int)(prefix - skipped) : 0;
 

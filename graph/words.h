@@ -30,7 +30,8 @@ const char *graph_label_name(const struct graph *graph, uint32_t label);
 
 /* Labels of one kind, and how their names begin: "methods show_* (2,000)", "[:sentry_*] (650)";
  * "650 constants" if each begins differently. */
-void graph_put_siblings(FILE *out, const struct graph *graph, uint32_t label, uint32_t count, uint32_t prefix);
+void graph_put_siblings(FILE *out, const struct graph *graph, uint32_t label, uint32_t count,
+                        uint32_t prefix);
 
 /* The path to an object: "constant Cart::CACHE -> @items -> [7]". It begins at the last named
  * class or module on the path, because how a class is reached is no news. Returns false if
@@ -41,8 +42,8 @@ bool graph_put_way(FILE *out, const struct graph *graph, const struct graph_tree
 /* The named class or module at which that path begins; 0 if it begins at a root. */
 uint32_t graph_way_start(const struct graph *graph, const struct graph_tree *tree, uint32_t object);
 
-/* What people would call the beginning of that path: "Cart::CACHE", "$cart", "local log", "Thread main".
- * Returns false if there is no memory. */
+/* What people would call the beginning of that path: "Cart::CACHE", "$cart", "local log", "Thread
+ * main". Returns false if there is no memory. */
 bool graph_put_start(FILE *out, const struct graph *graph,
                      const struct graph_tree *tree,
                      uint32_t object);

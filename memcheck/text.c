@@ -13,8 +13,8 @@
 static void
 put_amount(FILE *out, uint64_t blocks, uint64_t bytes)
 {
-    fprintf(out, "%" PRIu64 " %s in %" PRIu64 " %s", bytes,
-            report_plural(bytes, "byte", "bytes"), blocks, report_plural(blocks, "block", "blocks"));
+    fprintf(out, "%" PRIu64 " %s in %" PRIu64 " %s", bytes, report_plural(bytes, "byte", "bytes"),
+            blocks, report_plural(blocks, "block", "blocks"));
 }
 
 static void

@@ -385,8 +385,8 @@ find_columns(struct loading *loading)
                                  rb_heapprof_model_string(model, model->types[i].type, NULL));
     }
     for (char *at = names; *at; at++) if ((unsigned char)*at < 32 || *at == 127) *at = '?';
-    return wrong(loading, "is not a heap profile: it has%s, and neither inuse_space nor alloc_space",
-                 names);
+    return wrong(loading,
+                 "is not a heap profile: it has%s, and neither inuse_space nor alloc_space", names);
 }
 
 /* Returns the number in the comment that begins with start. If behind is given, the number

@@ -22,7 +22,9 @@ set_group(struct answer_question *asked, const char *name)
 {
     if (report_question_group(&asked->question, name)) return true;
     snprintf(asked->error, HEAPPROF_ANSWER_ERROR_MAX,
-             "group: %.100s is not a group (give site, function, class, file, gem, library, app or label:KEY)", name);
+             "group: %.100s is not a group (give site, function, class, file, gem, library, app or "
+             "label:KEY)",
+             name);
     return false;
 }
 
@@ -30,7 +32,8 @@ static bool
 set_sort(struct answer_question *asked, const char *name, bool grouped)
 {
     if (!report_question_sort(&asked->question, name)) {
-        snprintf(asked->error, HEAPPROF_ANSWER_ERROR_MAX, "sort: %.100s is no order (give self, cum or objects)", name);
+        snprintf(asked->error, HEAPPROF_ANSWER_ERROR_MAX,
+                 "sort: %.100s is no order (give self, cum or objects)", name);
         return false;
     }
     if (report_sort_p(&asked->question, grouped)) return true;
@@ -40,7 +43,8 @@ set_sort(struct answer_question *asked, const char *name, bool grouped)
 
 /* Compiles the pattern, if there is one. Returns false and sets the error if it is wrong. */
 static bool
-compile(struct answer_question *asked, const char *option, const char *pattern, regex_t *regex, const regex_t **where)
+compile(struct answer_question *asked, const char *option, const char *pattern, regex_t *regex,
+        const regex_t **where)
 {
     char error[REPORT_PATTERN_ERROR_MAX];
 
@@ -60,7 +64,8 @@ ask_all(struct answer_question *asked, const struct heapprof_ask *ask)
         .limit = ask->limit, .width = ask->width, .colour = ask->colour,
         .names = ask->names, .ruby = true,
     };
-    return (!ask->group || set_group(asked, ask->group)) && set_sort(asked, ask->sort, ask->group != NULL) &&
+    return (!ask->group || set_group(asked, ask->group)) &&
+           set_sort(asked, ask->sort, ask->group != NULL) &&
            compile(asked, "focus", ask->focus, &asked->focus, &asked->question.focus) &&
            compile(asked, "ignore", ask->ignore, &asked->ignore, &asked->question.ignore);
 }
@@ -72,7 +77,8 @@ write_table(FILE *out, const struct heapprof_ask *ask, const struct answer_quest
     struct report_groups groups;
     bool room;
 
-    if (!ask->group) return report_overview(out, &asked->question, models, types, count, &asked->look);
+    if (!ask->group)
+        return report_overview(out, &asked->question, models, types, count, &asked->look);
     room = report_groups_make(&groups, &asked->question, models, types, count) &&
            report_table_text(out, &groups, &asked->look);
     report_groups_free(&groups);
@@ -116,7 +122,8 @@ rb_heapprof_answer_collapsed(const struct heapprof_model *model, const char *by,
     FILE *out = open_memstream(&text, size);
 
     if (!out) return NULL;
-    return finish(out, &text, report_export_collapsed(out, model, rb_heapprof_model_type(model, by)));
+    return finish(out, &text,
+                  report_export_collapsed(out, model, rb_heapprof_model_type(model, by)));
 }
 
 void

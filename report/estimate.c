@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the type of the same group: for "inuse_slot_space" and "objects" that is "inuse_objects". */
+/* Returns the type of the same group: for "inuse_slot_space" and "objects" that is
+ * "inuse_objects". */
 static uint32_t
 sibling(const struct heapprof_model *model, const char *name, const char *rest)
 {
@@ -30,7 +31,8 @@ interval_of(const struct heapprof_model *model, const char *comment)
 }
 
 void
-report_estimate_init(struct report_estimate *estimate, const struct heapprof_model *model, uint32_t value)
+report_estimate_init(struct report_estimate *estimate, const struct heapprof_model *model,
+                     uint32_t value)
 {
     const char *name = rb_heapprof_model_string(model, model->types[value].type, NULL);
 
@@ -44,7 +46,8 @@ report_estimate_init(struct report_estimate *estimate, const struct heapprof_mod
                       estimate->objects < model->type_count && value != estimate->variance;
 }
 
-/* Returns the variance of bytes in that many objects. If objects is 0, the bytes are in blocks of any size. */
+/* Returns the variance of bytes in that many objects. If objects is 0, the bytes are in blocks of
+ * any size. */
 static double
 variance_of_space(const struct report_estimate *estimate, double bytes, double objects)
 {
@@ -66,7 +69,8 @@ report_estimate_variance(const struct report_estimate *estimate, const int64_t *
     space = fabs((double)values[estimate->space]);
     objects = fabs((double)values[estimate->objects]);
     if (value == 0 || space == 0) return 0;
-    if (estimate->variance < estimate->model->type_count) variance = fabs((double)values[estimate->variance]);
+    if (estimate->variance < estimate->model->type_count)
+        variance = fabs((double)values[estimate->variance]);
     else variance = variance_of_space(estimate, space, objects);
     return variance * (value / space) * (value / space);
 }

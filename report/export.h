@@ -1,8 +1,8 @@
 #ifndef HEAPPROF_REPORT_EXPORT_H
 #define HEAPPROF_REPORT_EXPORT_H
-/* Writes profiles in the formats of other programs. Each function writes to a stream, whose errors stay in it
- * (ferror). Each returns false if there was no memory. type says which value of a sample is written, if the
- * format has only one. */
+/* Writes profiles in the formats of other programs. Each function writes to a stream, whose
+ * errors stay in it (ferror). Each returns false if there was no memory. type says which value of
+ * a sample is written, if the format has only one. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,12 +11,12 @@
 
 typedef bool report_export_i(FILE *out, const struct heapprof_model *model, uint32_t type);
 
-/* Writes everything in the file as one object. A function, location or mapping is referred to by its place in its
- * array, from 0. */
+/* Writes everything in the file as one object. A function, location or mapping is referred to by
+ * its place in its array, from 0. */
 report_export_i report_export_json;
 
-/* Writes a line for each stack, as "main;Cart#load;Array#map 4096". flamegraph.pl and many other programs read this.
- * Only values above 0 are written. */
+/* Writes a line for each stack, as "main;Cart#load;Array#map 4096". flamegraph.pl and many other
+ * programs read this. Only values above 0 are written. */
 report_export_i report_export_collapsed;
 
 /* Writes the format of speedscope, with every type. Values have to be 0 or above. */

@@ -1,5 +1,5 @@
-/* export_collapsed.c - writes stacks as lines. Each sample is a line, even if samples have the same stack. The programs
- * that read the lines add them up. */
+/* export_collapsed.c - writes stacks as lines. Each sample is a line, even if samples have the
+ * same stack. The programs that read the lines add them up. */
 #include "report/export.h"
 
 #include <inttypes.h>

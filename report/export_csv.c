@@ -51,7 +51,8 @@ report_export_csv(FILE *out, const struct heapprof_model *model, uint32_t type)
     (void)type; /* all types are written */
     if (room) put_header(out, model);
     while (room && rb_heapprof_samples_next(&samples)) {
-        for (uint32_t i = 0; i < model->type_count; i++) fprintf(out, "%"PRId64",", samples.values[i]);
+        for (uint32_t i = 0; i < model->type_count; i++)
+            fprintf(out, "%" PRId64 ",", samples.values[i]);
         putc('"', out);
         put_labels(out, &samples);
         fputs("\",\"", out);

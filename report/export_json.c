@@ -8,16 +8,17 @@
  *      "locations": [{"lines": [[function, line], ...], "mapping": 0, "address": 0}, ...],
  *      "samples": [{"locations": [...], "values": [...], "labels": [["class", "String"], ["gc_age", 4, "gcs"]]}, ...]}
  *
- * A location's lines begin with the innermost one. An unknown function or mapping is null. A label's value is a string,
- * or a number with its unit if it has one. A key may come more than once. Each element of an array is a line, for grep
- * and diff.
+ * A location's lines begin with the innermost one. An unknown function or mapping is null. A
+ * label's value is a string, or a number with its unit if it has one. A key may come more than
+ * once. Each element of an array is a line, for grep and diff.
  */
 #include "report/export.h"
 
 #include "report/json.h"
 
 static void
-put_named(struct report_json *json, const char *key, const struct heapprof_model *model, uint32_t string)
+put_named(struct report_json *json, const char *key, const struct heapprof_model *model,
+          uint32_t string)
 {
     report_json_key(json, key);
     report_json_model_string(json, model, string);
@@ -31,7 +32,8 @@ put_place(struct report_json *json, uint64_t place)
 }
 
 static void
-put_type(struct report_json *json, const struct heapprof_model *model, struct heapprof_model_type type)
+put_type(struct report_json *json, const struct heapprof_model *model,
+         struct heapprof_model_type type)
 {
     report_json_begin(json, '{');
     put_named(json, "type", model, type.type);
@@ -45,7 +47,8 @@ put_facts(struct report_json *json, const struct heapprof_model *model)
     report_json_member_begin(json, "sample_types", '[');
     for (uint32_t i = 0; i < model->type_count; i++) put_type(json, model, model->types[i]);
     report_json_end(json, ']');
-    put_named(json, "default_sample_type", model, model->types[rb_heapprof_model_default_type(model)].type);
+    put_named(json, "default_sample_type", model,
+              model->types[rb_heapprof_model_default_type(model)].type);
     report_json_line(json);
     report_json_member_integer(json, "time_ns", model->time_ns);
     report_json_member_integer(json, "duration_ns", model->duration_ns);
@@ -53,7 +56,8 @@ put_facts(struct report_json *json, const struct heapprof_model *model)
     put_type(json, model, model->period_type);
     report_json_member_integer(json, "period", model->period);
     report_json_member_begin(json, "comments", '[');
-    for (uint32_t i = 0; i < model->comment_count; i++) report_json_model_string(json, model, model->comments[i]);
+    for (uint32_t i = 0; i < model->comment_count; i++)
+        report_json_model_string(json, model, model->comments[i]);
     report_json_end(json, ']');
 }
 
@@ -146,10 +150,12 @@ put_sample(struct report_json *json, const struct heapprof_samples *samples)
 {
     report_json_begin(json, '{');
     report_json_member_begin(json, "locations", '[');
-    for (uint32_t i = 0; i < samples->location_count; i++) report_json_unsigned(json, samples->locations[i]);
+    for (uint32_t i = 0; i < samples->location_count; i++)
+        report_json_unsigned(json, samples->locations[i]);
     report_json_end(json, ']');
     report_json_member_begin(json, "values", '[');
-    for (uint32_t i = 0; i < samples->model->type_count; i++) report_json_integer(json, samples->values[i]);
+    for (uint32_t i = 0; i < samples->model->type_count; i++)
+        report_json_integer(json, samples->values[i]);
     report_json_end(json, ']');
     report_json_key(json, "labels");
     put_labels(json, samples);

@@ -3,15 +3,19 @@
  *     TracePacket { ClockSnapshot }
  *     TracePacket { ProfilePacket { strings, mapping, frames, callstacks; samples of a process } } ...
  *
- * A process's samples have the time of another clock than the trace (MONOTONIC_COARSE). Perfetto drops the samples
- * unless a snapshot relates both clocks. A profile has a single time, so it is written as the time of all clocks.
+ * A process's samples have the time of another clock than the trace (MONOTONIC_COARSE). Perfetto
+ * drops the samples unless a snapshot relates both clocks. A profile has a single time, so it is
+ * written as the time of all clocks.
  *
- * Packets have a bounded size. Each packet except the last says that another follows. The ids of frames are the numbers
- * of the lines, from 1; behind them come the locations that have no line, then the samples of tables of the VM, each with
- * a frame of its own. A callstack is one sample's stack, and begins with the outermost frame. In Perfetto, memory alive is memory allocated minus memory freed. So a heap's alloc and inuse
- * make one sample. For any other profile, the value of the question is written as "allocated".
+ * Packets have a bounded size. Each packet except the last says that another follows. The ids of
+ * frames are the numbers of the lines, from 1; behind them come the locations that have no line,
+ * then the samples of tables of the VM, each with a frame of its own. A callstack is one sample's
+ * stack, and begins with the outermost frame. In Perfetto, memory alive is memory allocated minus
+ * memory freed. So a heap's alloc and inuse make one sample. For any other profile, the value of
+ * the question is written as "allocated".
  *
- * The messages' fields are those of Perfetto's profile_packet.proto, profile_common.proto and clock_snapshot.proto.
+ * The messages' fields are those of Perfetto's profile_packet.proto, profile_common.proto and
+ * clock_snapshot.proto.
  */
 #include "report/export.h"
 
@@ -33,10 +37,23 @@ enum {TRACE_PACKET = 1};
 enum {PACKET_CLOCKS = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_PROFILE = 37};
 enum {CLOCKS_CLOCK = 1, CLOCK_ID = 1, CLOCK_TIME};
 enum {REALTIME = 1, MONOTONIC = 3, MONOTONIC_COARSE, BOOTTIME = 6};
-enum {PROFILE_STRINGS = 1, PROFILE_FRAMES, PROFILE_CALLSTACKS, PROFILE_MAPPINGS, PROFILE_PROCESS, PROFILE_CONTINUED,
-      PROFILE_INDEX};
+enum {
+    PROFILE_STRINGS = 1,
+    PROFILE_FRAMES,
+    PROFILE_CALLSTACKS,
+    PROFILE_MAPPINGS,
+    PROFILE_PROCESS,
+    PROFILE_CONTINUED,
+    PROFILE_INDEX
+};
 enum {PROCESS_PID = 1, PROCESS_SAMPLES, PROCESS_TIME = 9, PROCESS_HEAP = 11};
-enum {SAMPLE_CALLSTACK = 1, SAMPLE_ALLOCATED, SAMPLE_FREED, SAMPLE_ALLOC_COUNT = 5, SAMPLE_FREE_COUNT};
+enum {
+    SAMPLE_CALLSTACK = 1,
+    SAMPLE_ALLOCATED,
+    SAMPLE_FREED,
+    SAMPLE_ALLOC_COUNT = 5,
+    SAMPLE_FREE_COUNT
+};
 enum {STRING_ID = 1, STRING_TEXT};
 enum {FRAME_ID = 1, FRAME_NAME, FRAME_MAPPING, FRAME_PC};
 enum {CALLSTACK_ID = 1, CALLSTACK_FRAME};
@@ -84,7 +101,8 @@ put(struct exporting *exporting, struct message *message, unsigned field, uint64
 }
 
 static void
-put_bytes(struct exporting *exporting, struct message *message, unsigned field, const void *bytes, size_t size)
+put_bytes(struct exporting *exporting, struct message *message, unsigned field, const void *bytes,
+          size_t size)
 {
     unsigned char *at = room(exporting, message, 2 * HEAPPROF_VARINT_MAX + size);
 
@@ -97,7 +115,8 @@ put_bytes(struct exporting *exporting, struct message *message, unsigned field, 
 
 /* Puts one message into another, and empties it. */
 static void
-put_message(struct exporting *exporting, struct message *message, unsigned field, struct message *part)
+put_message(struct exporting *exporting, struct message *message, unsigned field,
+            struct message *part)
 {
     put_bytes(exporting, message, field, part->bytes, part->size);
     part->size = 0;
@@ -109,7 +128,8 @@ static void
 write_packet(struct exporting *exporting)
 {
     put_message(exporting, &exporting->trace, TRACE_PACKET, &exporting->packet);
-    if (!exporting->failed) fwrite(exporting->trace.bytes, 1, exporting->trace.size, exporting->out);
+    if (!exporting->failed)
+        fwrite(exporting->trace.bytes, 1, exporting->trace.size, exporting->out);
     exporting->trace.size = 0;
 }
 
@@ -151,7 +171,8 @@ end_packet(struct exporting *exporting, bool continued)
 static void
 end_packet_if_full(struct exporting *exporting)
 {
-    if (exporting->profile.size + exporting->process.size >= PACKET_BYTES) end_packet(exporting, true);
+    if (exporting->profile.size + exporting->process.size >= PACKET_BYTES)
+        end_packet(exporting, true);
 }
 
 /* ---- strings, frames, callstacks, samples ---- */
@@ -165,7 +186,8 @@ put_string(struct exporting *exporting, uint64_t id, const char *text)
     if (!utf8) exporting->failed = true;
     else {
         put(exporting, &exporting->inner, STRING_ID, id);
-        put_bytes(exporting, &exporting->inner, STRING_TEXT, utf8, rb_heapprof_utf8_copy(utf8, text, length));
+        put_bytes(exporting, &exporting->inner, STRING_TEXT, utf8,
+                  rb_heapprof_utf8_copy(utf8, text, length));
         put_message(exporting, &exporting->profile, PROFILE_STRINGS, &exporting->inner);
     }
     free(utf8);
@@ -177,7 +199,8 @@ put_mapping(struct exporting *exporting)
     const struct heapprof_model *model = exporting->model;
     const char *path = "";
 
-    if (rb_heapprof_model_mappings(model)) path = rb_heapprof_model_string(model, model->mappings[0].filename, NULL);
+    if (rb_heapprof_model_mappings(model))
+        path = rb_heapprof_model_string(model, model->mappings[0].filename, NULL);
     put_string(exporting, 1, path);
     put(exporting, &exporting->inner, MAPPING_ID, MAPPING);
     put(exporting, &exporting->inner, MAPPING_START, 0);
@@ -212,11 +235,13 @@ location_id(const struct heapprof_model *model, uint32_t location)
 }
 
 static void
-put_frame_of_line(struct exporting *exporting, uint64_t id, uint32_t location, const struct heapprof_model_line *line)
+put_frame_of_line(struct exporting *exporting, uint64_t id, uint32_t location,
+                  const struct heapprof_model_line *line)
 {
     char address[32];
 
-    put_frame(exporting, id, report_frame_name(exporting->model, location, line, address, sizeof(address)));
+    put_frame(exporting, id,
+              report_frame_name(exporting->model, location, line, address, sizeof(address)));
 }
 
 static void
@@ -226,7 +251,8 @@ put_frames(struct exporting *exporting)
 
     for (uint32_t i = 0; i < rb_heapprof_model_locations(model) && !exporting->failed; i++) {
         const struct heapprof_model_location *location = &model->locations[i];
-        if (location->first_line == location[1].first_line) put_frame_of_line(exporting, location_id(model, i), i, NULL);
+        if (location->first_line == location[1].first_line)
+            put_frame_of_line(exporting, location_id(model, i), i, NULL);
         for (uint32_t l = location->first_line; l < location[1].first_line; l++) {
             put_frame_of_line(exporting, line_id(l), i, &model->lines[l]);
         }
@@ -247,9 +273,11 @@ put_callstack(struct exporting *exporting, const struct heapprof_samples *sample
         const struct heapprof_model_location *location = &model->locations[samples->locations[i]];
         uint32_t line = location[1].first_line;
         if (line == location->first_line) {
-            put(exporting, &exporting->inner, CALLSTACK_FRAME, location_id(model, samples->locations[i]));
+            put(exporting, &exporting->inner, CALLSTACK_FRAME,
+                location_id(model, samples->locations[i]));
         }
-        while (line-- > location->first_line) put(exporting, &exporting->inner, CALLSTACK_FRAME, line_id(line));
+        while (line-- > location->first_line)
+            put(exporting, &exporting->inner, CALLSTACK_FRAME, line_id(line));
     }
     put_message(exporting, &exporting->profile, PROFILE_CALLSTACKS, &exporting->inner);
 }
@@ -261,13 +289,16 @@ put_sample(struct exporting *exporting, const struct heapprof_samples *samples, 
     const int64_t *values = samples->values;
 
     put(exporting, &exporting->inner, SAMPLE_CALLSTACK, samples->number);
-    if (!exporting->heap) put(exporting, &exporting->inner, SAMPLE_ALLOCATED, (uint64_t)values[type]);
+    if (!exporting->heap)
+        put(exporting, &exporting->inner, SAMPLE_ALLOCATED, (uint64_t)values[type]);
     else {
-        int64_t freed = values[types[0]] - values[types[1]], free_count = values[types[2]] - values[types[3]];
+        int64_t freed = values[types[0]] - values[types[1]],
+                free_count = values[types[2]] - values[types[3]];
         put(exporting, &exporting->inner, SAMPLE_ALLOCATED, (uint64_t)values[types[0]]);
         put(exporting, &exporting->inner, SAMPLE_FREED, freed > 0 ? (uint64_t)freed : 0);
         put(exporting, &exporting->inner, SAMPLE_ALLOC_COUNT, (uint64_t)values[types[2]]);
-        put(exporting, &exporting->inner, SAMPLE_FREE_COUNT, free_count > 0 ? (uint64_t)free_count : 0);
+        put(exporting, &exporting->inner, SAMPLE_FREE_COUNT,
+            free_count > 0 ? (uint64_t)free_count : 0);
     }
     put_message(exporting, &exporting->process, PROCESS_SAMPLES, &exporting->inner);
     end_packet_if_full(exporting);
@@ -304,7 +335,8 @@ pid_of(const struct heapprof_model *model)
 static void
 find_types(struct exporting *exporting)
 {
-    static const char *const names[] = {"alloc_space", "inuse_space", "alloc_objects", "inuse_objects"};
+    static const char *const names[] = { "alloc_space", "inuse_space", "alloc_objects",
+                                         "inuse_objects" };
 
     exporting->heap = true;
     for (int i = 0; i < 4; i++) {
@@ -317,8 +349,8 @@ bool
 report_export_perfetto(FILE *out, const struct heapprof_model *model, uint32_t type)
 {
     struct exporting exporting = {.out = out, .model = model};
-    struct message *const messages[] = {&exporting.trace, &exporting.packet, &exporting.profile, &exporting.process,
-                                        &exporting.inner};
+    struct message *const messages[] = { &exporting.trace, &exporting.packet, &exporting.profile,
+                                         &exporting.process, &exporting.inner };
     bool done;
 
     find_types(&exporting);

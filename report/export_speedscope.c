@@ -1,8 +1,8 @@
-/* export_speedscope.c - writes speedscope's JSON. The functions are shared frames. Each type is a profile, whose samples
- * have a weight each. A stack begins with the outermost frame.
+/* export_speedscope.c - writes speedscope's JSON. The functions are shared frames. Each type is a
+ * profile, whose samples have a weight each. A stack begins with the outermost frame.
  *
- * Frames are the functions by their places. Behind them come the locations that have no function, then the tables of the
- * VM, each the only frame of its memory. */
+ * Frames are the functions by their places. Behind them come the locations that have no function,
+ * then the tables of the VM, each the only frame of its memory. */
 #include "report/export.h"
 
 #include <string.h>
@@ -65,7 +65,8 @@ put_frames(struct report_json *json, const struct heapprof_model *model, struct 
     for (uint32_t i = 0; i < rb_heapprof_model_locations(model); i++) {
         report_json_line(json);
         report_json_begin(json, '{');
-        report_json_member_text(json, "name", report_frame_name(model, i, NULL, address, sizeof(address)));
+        report_json_member_text(json, "name",
+                                report_frame_name(model, i, NULL, address, sizeof(address)));
         report_json_end(json, '}');
     }
     room = put_tables(json, model, tables);
@@ -75,7 +76,8 @@ put_frames(struct report_json *json, const struct heapprof_model *model, struct 
 }
 
 static void
-put_stack(struct report_json *json, const struct heapprof_samples *samples, const struct vm_tables *tables)
+put_stack(struct report_json *json, const struct heapprof_samples *samples,
+          const struct vm_tables *tables)
 {
     const struct heapprof_model *model = samples->model;
     uint32_t functions = rb_heapprof_model_functions(model), label = table_label(samples);
@@ -88,11 +90,13 @@ put_stack(struct report_json *json, const struct heapprof_samples *samples, cons
     for (uint32_t i = label ? 0 : samples->location_count; i-- > 0;) {
         const struct heapprof_model_location *location = &model->locations[samples->locations[i]];
         uint32_t line = location[1].first_line;
-        if (line == location->first_line) report_json_unsigned(json, (uint64_t)functions + samples->locations[i]);
+        if (line == location->first_line)
+            report_json_unsigned(json, (uint64_t)functions + samples->locations[i]);
         while (line-- > location->first_line) {
             uint64_t function = model->lines[line].function;
             bool named = function != HEAPPROF_NO_PLACE;
-            report_json_unsigned(json, named ? function : (uint64_t)functions + samples->locations[i]);
+            report_json_unsigned(json,
+                                 named ? function : (uint64_t)functions + samples->locations[i]);
         }
     }
     report_json_end(json, ']');
@@ -101,7 +105,8 @@ put_stack(struct report_json *json, const struct heapprof_samples *samples, cons
 static const char *
 unit_of(const struct heapprof_model *model, uint32_t type)
 {
-    static const char *const known[] = {"bytes", "nanoseconds", "microseconds", "milliseconds", "seconds"};
+    static const char *const known[] = { "bytes", "nanoseconds", "microseconds", "milliseconds",
+                                         "seconds" };
     const char *unit = rb_heapprof_model_string(model, model->types[type].unit, NULL);
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
@@ -110,10 +115,11 @@ unit_of(const struct heapprof_model *model, uint32_t type)
     return "none";
 }
 
-/* Writes the stacks of the samples that have a value, or writes the values and sets *sum to their sum. */
+/* Writes the stacks of the samples that have a value, or writes the values and sets *sum to their
+ * sum. */
 static bool
-put_samples(struct report_json *json, const struct heapprof_model *model, const struct vm_tables *tables, uint32_t type,
-            double *sum)
+put_samples(struct report_json *json, const struct heapprof_model *model,
+            const struct vm_tables *tables, uint32_t type, double *sum)
 {
     struct heapprof_samples samples;
     bool room = rb_heapprof_samples_begin(&samples, model);
@@ -133,7 +139,8 @@ put_samples(struct report_json *json, const struct heapprof_model *model, const 
 }
 
 static bool
-put_profile(struct report_json *json, const struct heapprof_model *model, const struct vm_tables *tables, uint32_t type)
+put_profile(struct report_json *json, const struct heapprof_model *model,
+            const struct vm_tables *tables, uint32_t type)
 {
     double sum = 0;
     bool room;
@@ -141,7 +148,8 @@ put_profile(struct report_json *json, const struct heapprof_model *model, const 
     report_json_line(json);
     report_json_begin(json, '{');
     report_json_member_text(json, "type", "sampled");
-    report_json_member_text(json, "name", rb_heapprof_model_string(model, model->types[type].type, NULL));
+    report_json_member_text(json, "name",
+                            rb_heapprof_model_string(model, model->types[type].type, NULL));
     report_json_member_text(json, "unit", unit_of(model, type));
     report_json_key(json, "samples");
     room = put_samples(json, model, tables, type, NULL);
@@ -168,7 +176,8 @@ report_export_speedscope(FILE *out, const struct heapprof_model *model, uint32_t
     report_json_member_unsigned(&json, "activeProfileIndex", type);
     room = put_frames(&json, model, &tables);
     report_json_member_begin(&json, "profiles", '[');
-    for (uint32_t i = 0; room && i < model->type_count; i++) room = put_profile(&json, model, &tables, i);
+    for (uint32_t i = 0; room && i < model->type_count; i++)
+        room = put_profile(&json, model, &tables, i);
     report_json_end(&json, ']');
     report_json_end(&json, '}');
     putc('\n', out);

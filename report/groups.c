@@ -2,12 +2,14 @@
  *
  *     sample --key of the group--> digest --> row --> figures: a column for each profile, or for several
  *
- * A digest is of what a reader sees of a row: names, short paths, lines, labels. So no two rows look alike. The digests of
- * functions are made once for each profile. A stack's digest is made of the digests of its frames. A row keeps no names
- * of its own. It has an example, a place in its profile that has that digest, or a part of a text of its profile:
+ * A digest is of what a reader sees of a row: names, short paths, lines, labels. So no two rows
+ * look alike. The digests of functions are made once for each profile. A stack's digest is made
+ * of the digests of its frames. A row keeps no names of its own. It has an example, a place in
+ * its profile that has that digest, or a part of a text of its profile:
  *
  *     SITE CLASS LABEL     the place of a sample in model->samples
- *     FUNCTION FILE APP    the number of a line; or, with REPORT_NO_LINE, of a location that has no line
+ *     FUNCTION FILE APP    the number of a line; or, with REPORT_NO_LINE, of a location that has
+ *                          no line
  *     GEM LIBRARY          its name; and of any group, if the row is a table of the VM
  *
  * The example is REPORT_NOTHING if the sample has no such frame or label.
@@ -21,7 +23,8 @@
 #include "report/estimate.h"
 #include "report/own.h"
 
-#define UNNAMED (UINT64_C(1) << 62) /* seed of the digests of what has no name, which is no length of a name */
+/* Seed of the digests of what has no name. No name is so long. */
+#define UNNAMED (UINT64_C(1) << 62)
 
 enum {FOCUS = 1, IGNORE = 2, OWN = 4, SEEN = 8}; /* marks of a function, or of a label's text */
 
@@ -37,7 +40,7 @@ struct scan {
     unsigned char *marks;              /* by place */
     unsigned char *text_marks;         /* by string, of labels; NULL: no pattern was given */
     struct report_estimate estimate;
-    double kept_age;                   /* GCs since the first profile of this process; INFINITY: not known */
+    double kept_age; /* GCs since the first profile of this process; INFINITY: not known */
 };
 
 /* ---- the question ---- */
@@ -46,8 +49,9 @@ bool
 report_question_group(struct report_question *question, const char *name)
 {
     static const char *const names[] = {
-        [REPORT_SITE] = "site", [REPORT_FUNCTION] = "function", [REPORT_CLASS] = "class", [REPORT_FILE] = "file",
-        [REPORT_GEM] = "gem", [REPORT_LIBRARY] = "library", [REPORT_APP] = "app",
+        [REPORT_SITE] = "site", [REPORT_FUNCTION] = "function", [REPORT_CLASS] = "class",
+        [REPORT_FILE] = "file", [REPORT_GEM] = "gem",           [REPORT_LIBRARY] = "library",
+        [REPORT_APP] = "app",
     };
 
     if (!strncmp(name, "label:", 6)) {
@@ -67,7 +71,9 @@ bool
 report_question_sort(struct report_question *question, const char *name)
 {
     static const char *const names[] = {
-        [REPORT_SORT_SELF] = "self", [REPORT_SORT_CUMULATIVE] = "cum", [REPORT_SORT_OBJECTS] = "objects",
+        [REPORT_SORT_SELF] = "self",
+        [REPORT_SORT_CUMULATIVE] = "cum",
+        [REPORT_SORT_OBJECTS] = "objects",
     };
 
     question->sort = REPORT_SORT_SELF;
@@ -82,7 +88,8 @@ report_question_sort(struct report_question *question, const char *name)
 bool
 report_sort_p(const struct report_question *question, bool grouped)
 {
-    return question->sort != REPORT_SORT_CUMULATIVE || !grouped || report_cumulative_p(question->group);
+    return question->sort != REPORT_SORT_CUMULATIVE || !grouped ||
+           report_cumulative_p(question->group);
 }
 
 /* ---- frames ---- */
@@ -96,7 +103,8 @@ frame_of(const struct scan *scan, uint64_t frame)
 static unsigned
 marks_of(const struct scan *scan, uint64_t frame)
 {
-    uint64_t function = frame & REPORT_NO_LINE ? HEAPPROF_NO_PLACE : scan->model->lines[frame].function;
+    uint64_t function =
+        frame & REPORT_NO_LINE ? HEAPPROF_NO_PLACE : scan->model->lines[frame].function;
 
     return function == HEAPPROF_NO_PLACE ? 0 : scan->marks[function];
 }
@@ -127,8 +135,8 @@ digest_of_unnamed(void)
     return digest;
 }
 
-/* Makes the digest of a function, by its name and the file that defines it. A C function has no such file. A frame without a
- * function has an address. */
+/* Makes the digest of a function, by its name and the file that defines it. A C function has no
+ * such file. A frame without a function has an address. */
 static struct heapprof_digest
 digest_function(const struct scan *scan, const struct report_frame *frame)
 {
@@ -186,7 +194,8 @@ digest_title(const struct heapprof_samples *samples)
     return digest;
 }
 
-/* Makes the digest of the frames that are shown: the innermost ones, and the first of the application further out. */
+/* Makes the digest of the frames that are shown: the innermost ones, and the first of the
+ * application further out. */
 static struct heapprof_digest
 digest_site(const struct scan *scan, const struct heapprof_samples *samples)
 {
@@ -194,13 +203,16 @@ digest_site(const struct scan *scan, const struct heapprof_samples *samples)
     size_t most = scan->groups->question.frames, count = 0;
     bool own_seen = false;
 
-    if (most == 0) most = !report_find_label(samples, "class"); /* the innermost function is the title */
+    if (most == 0)
+        most = !report_find_label(samples, "class"); /* the innermost function is the title */
     REPORT_EACH_FRAME(samples, frame, {
         bool own = marks_of(scan, frame) & OWN;
         bool near = count++ < most;
         if (!near && own_seen) return digest;
         if (near || own) {
-            rb_heapprof_digest_add(&digest, frame & REPORT_NO_LINE ? digest_frame_and_line(scan, frame) : scan->lines[frame]);
+            rb_heapprof_digest_add(&digest, frame & REPORT_NO_LINE
+                                                ? digest_frame_and_line(scan, frame)
+                                                : scan->lines[frame]);
         }
         own_seen = own_seen || own;
     });
@@ -228,7 +240,8 @@ digest_in(const struct scan *scan, uint64_t frame)
 
 /* ---- rows ---- */
 
-/* Returns the row of that digest, or 0 if there is no memory. as is what stands for the row if it is new. */
+/* Returns the row of that digest, or 0 if there is no memory. as is what stands for the row if it
+ * is new. */
 static uint32_t
 find_row_as(struct scan *scan, struct heapprof_digest digest, const struct report_row *as)
 {
@@ -255,13 +268,15 @@ find_row(struct scan *scan, struct heapprof_digest digest, uint64_t example)
 static uint32_t
 find_named_row(struct scan *scan, const char *name, size_t length, bool vm)
 {
-    const struct report_row as = {.example = REPORT_NOTHING, .name = name, .name_length = length, .vm = vm};
+    const struct report_row as = {
+        .example = REPORT_NOTHING, .name = name, .name_length = length, .vm = vm
+    };
 
     return find_row_as(scan, digest_of(name, length), &as);
 }
 
-/* Functions and blocks may share a line of the application. The row is named after the one with the largest sample, not
- * after the one that came first. */
+/* Functions and blocks may share a line of the application. The row is named after the one with
+ * the largest sample, not after the one that came first. */
 static void
 name_by_largest(const struct scan *scan, uint32_t row, uint64_t frame, double value)
 {
@@ -281,7 +296,8 @@ figures_of(const struct scan *scan, const struct heapprof_samples *samples)
     const struct heapprof_model_label *age = report_find_label(samples, "gc_age");
     struct report_figures figures = {.value = (double)samples->values[estimate->value]};
 
-    if (estimate->objects < scan->model->type_count) figures.objects = (double)samples->values[estimate->objects];
+    if (estimate->objects < scan->model->type_count)
+        figures.objects = (double)samples->values[estimate->objects];
     figures.variance = report_estimate_variance(estimate, samples->values);
     figures.survived = figures.value;
     if (age && !age->str) {
@@ -333,15 +349,17 @@ add_once(const struct scan *scan, uint32_t row, double value)
     report_figures_of(groups, row, scan->column)->cumulative += value;
 }
 
-/* Adds a sample to the rows of all its frames, once to each row: of lines, to those of the application. If no sample was
- * of the row itself, the outermost frame on the line names it: that is no C function. */
+/* Adds a sample to the rows of all its frames, once to each row: of lines, to those of the
+ * application. If no sample was of the row itself, the outermost frame on the line names it: that
+ * is no C function. */
 static bool
 add_cumulative(struct scan *scan, const struct heapprof_samples *samples, double value)
 {
     bool lines = scan->groups->question.group == REPORT_APP, room = true;
 
     REPORT_EACH_FRAME(samples, frame, {
-        uint32_t row = lines && !(marks_of(scan, frame) & OWN) ? UINT32_MAX : row_of_frame(scan, frame);
+        uint32_t row =
+            lines && !(marks_of(scan, frame) & OWN) ? UINT32_MAX : row_of_frame(scan, frame);
         if (row == 0) room = false;
         else if (row != UINT32_MAX) {
             struct report_row *of = &scan->groups->rows[row];
@@ -361,8 +379,8 @@ same_line_p(const struct scan *scan, uint64_t one, uint64_t other)
     return a.line == b.line && !strcmp(a.file, b.file);
 }
 
-/* Returns the innermost line of the application. If several frames are on that line, returns the outermost of them,
- * which is not a C function. */
+/* Returns the innermost line of the application. If several frames are on that line, returns the
+ * outermost of them, which is not a C function. */
 static uint64_t
 own_frame(const struct scan *scan, const struct heapprof_samples *samples)
 {
@@ -400,11 +418,13 @@ row_of_innermost(struct scan *scan, const struct heapprof_samples *samples)
 {
     uint64_t frame = innermost_frame(samples);
 
-    return frame == REPORT_NOTHING ? find_row(scan, digest_of_unnamed(), REPORT_NOTHING) : row_of_frame(scan, frame);
+    return frame == REPORT_NOTHING ? find_row(scan, digest_of_unnamed(), REPORT_NOTHING)
+                                   : row_of_frame(scan, frame);
 }
 
-/* Returns the gem that a library belongs to, by the comments of the profile that say where libraries are: "library: PATH".
- * Returns NULL if it is no gem's, or if libraries of two gems have that name. */
+/* Returns the gem that a library belongs to, by the comments of the profile that say where
+ * libraries are: "library: PATH". Returns NULL if it is no gem's, or if libraries of two gems
+ * have that name. */
 static const char *
 gem_of_library(const struct scan *scan, const char *library, size_t length, size_t *gem_length)
 {
@@ -428,7 +448,8 @@ gem_of_library(const struct scan *scan, const char *library, size_t length, size
     return found;
 }
 
-/* Returns the row of the gem: what an extension asks of malloc is its gem's, whoever has called it. */
+/* Returns the row of the gem: what an extension asks of malloc is its gem's, whoever has called
+ * it. */
 static uint32_t
 row_of_gem(struct scan *scan, const struct heapprof_samples *samples)
 {
@@ -436,13 +457,15 @@ row_of_gem(struct scan *scan, const struct heapprof_samples *samples)
     const char *library = NULL, *gem = NULL;
     size_t length, gem_length;
 
-    if (caller) library = report_caller_library(rb_heapprof_model_string(scan->model, caller->str, NULL), &length);
+    if (caller)
+        library = report_caller_library(rb_heapprof_model_string(scan->model, caller->str, NULL),
+                                        &length);
     if (library) gem = gem_of_library(scan, library, length, &gem_length);
     return gem ? find_named_row(scan, gem, gem_length, false) : row_of_innermost(scan, samples);
 }
 
-/* Returns the row of the library whose C function asked for the memory. Objects have no such function. In profiles of other
- * programs it is the file that the code is from. */
+/* Returns the row of the library whose C function asked for the memory. Objects have no such
+ * function. In profiles of other programs it is the file that the code is from. */
 static uint32_t
 row_of_library(struct scan *scan, const struct heapprof_samples *samples)
 {
@@ -451,9 +474,12 @@ row_of_library(struct scan *scan, const struct heapprof_samples *samples)
     const char *library = NULL;
     size_t length = 0;
 
-    if (caller) library = report_caller_library(rb_heapprof_model_string(model, caller->str, NULL), &length);
+    if (caller)
+        library =
+            report_caller_library(rb_heapprof_model_string(model, caller->str, NULL), &length);
     else if (report_find_label(samples, "class")) length = strlen(library = "(Ruby objects)");
-    else if (samples->location_count > 0 && model->locations[samples->locations[0]].mapping != HEAPPROF_NO_PLACE) {
+    else if (samples->location_count > 0 &&
+             model->locations[samples->locations[0]].mapping != HEAPPROF_NO_PLACE) {
         uint64_t mapping = model->locations[samples->locations[0]].mapping;
         const char *file = rb_heapprof_model_string(model, model->mappings[mapping].filename, NULL);
         const char *slash = strrchr(file, '/');
@@ -473,21 +499,27 @@ row_of_label(struct scan *scan, const struct heapprof_samples *samples, uint64_t
     return find_row(scan, digest_label(samples, key), at);
 }
 
-/* Returns whether the group is by a label that says what the memory is. Only then a table of the VM has no row of its own. */
+/* Returns whether the group is by a label that says what the memory is. Only then a table of the
+ * VM has no row of its own. */
 static bool
 label_of_memory_p(const struct report_question *question)
 {
-    static const char *const keys[] = {"class", "owner", "caller", "gc_age", "native_leak", "memsize", "owner_allocated_by"};
+    static const char *const keys[] = {
+        "class", "owner", "caller", "gc_age", "native_leak", "memsize", "owner_allocated_by"
+    };
 
     if (question->group == REPORT_CLASS) return true;
     if (question->group != REPORT_LABEL) return false;
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) if (!strcmp(question->label, keys[i])) return true;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (!strcmp(question->label, keys[i])) return true;
     return false;
 }
 
-/* Returns the row of the sample at that place, which has that value. vm is the table of the VM that it is of, or NULL. */
+/* Returns the row of the sample at that place, which has that value. vm is the table of the VM
+ * that it is of, or NULL. */
 static uint32_t
-row_of(struct scan *scan, const struct heapprof_samples *samples, uint64_t at, double value, const char *vm)
+row_of(struct scan *scan, const struct heapprof_samples *samples, uint64_t at, double value,
+       const char *vm)
 {
     if (vm) return find_named_row(scan, vm, strlen(vm), true);
     switch (scan->groups->question.group) {
@@ -512,7 +544,8 @@ marks_for(const struct report_question *question, const char *text)
     return marks;
 }
 
-/* Returns the marks of a label's text: of the C function and library that asked for memory, or of a table of the VM. */
+/* Returns the marks of a label's text: of the C function and library that asked for memory, or of
+ * a table of the VM. */
 static unsigned
 marks_of_label(const struct scan *scan, const struct heapprof_model_label *label)
 {
@@ -521,7 +554,8 @@ marks_of_label(const struct scan *scan, const struct heapprof_model_label *label
     if (!label || !label->str) return 0;
     if (!scan->text_marks[label->str]) {
         const char *text = report_label_text(scan->model, label, buffer);
-        scan->text_marks[label->str] = (unsigned char)(SEEN | marks_for(&scan->groups->question, text));
+        scan->text_marks[label->str] =
+            (unsigned char)(SEEN | marks_for(&scan->groups->question, text));
     }
     return scan->text_marks[label->str];
 }
@@ -553,7 +587,8 @@ add_sample(struct scan *scan, const struct heapprof_samples *samples, uint64_t a
     groups->any_owner = groups->any_owner || report_find_label(samples, "owner");
     figures = figures_of(scan, samples);
     if (figures.value == 0 && figures.objects == 0) return true;
-    row = row_of(scan, samples, at, figures.value, label_of_memory_p(&groups->question) ? NULL : vm);
+    row =
+        row_of(scan, samples, at, figures.value, label_of_memory_p(&groups->question) ? NULL : vm);
     if (row == 0) return false;
     note_what_there_is(groups, &figures);
     add_figures(report_figures_of(groups, 0, scan->column), &figures);
@@ -575,13 +610,15 @@ look_at_functions(struct scan *scan)
 
     scan->defined = report_definitions_p(model);
     scan->marks = malloc((size_t)count + 1);
-    if (question->focus || question->ignore) scan->text_marks = calloc((size_t)model->string_count + 1, 1);
+    if (question->focus || question->ignore)
+        scan->text_marks = calloc((size_t)model->string_count + 1, 1);
     if (!scan->marks || (!scan->text_marks && (question->focus || question->ignore))) return false;
     for (uint32_t place = 0; place < count; place++) {
         const struct heapprof_model_function *function = &model->functions[place];
         const char *file = rb_heapprof_model_string(model, function->filename, NULL);
-        unsigned marks = marks_for(question, rb_heapprof_model_string(model, function->name, NULL)) |
-                         marks_for(question, file);
+        unsigned marks =
+            marks_for(question, rb_heapprof_model_string(model, function->name, NULL)) |
+            marks_for(question, file);
         if (report_own_p(file, scan->directory)) marks |= OWN;
         scan->marks[place] = (unsigned char)marks;
     }
@@ -594,7 +631,8 @@ look_at_lines(struct scan *scan)
 {
     size_t count = (size_t)scan->model->line_count + 1;
 
-    if (scan->groups->question.group != REPORT_SITE) return (scan->rows = calloc(count, sizeof(*scan->rows))) != NULL;
+    if (scan->groups->question.group != REPORT_SITE)
+        return (scan->rows = calloc(count, sizeof(*scan->rows))) != NULL;
     scan->lines = malloc(count * sizeof(*scan->lines));
     for (uint32_t line = 0; scan->lines && line < scan->model->line_count; line++) {
         scan->lines[line] = digest_frame_and_line(scan, line);
@@ -610,15 +648,17 @@ gc_of(const struct heapprof_model *model)
     return text ? strtod(text, NULL) : NAN;
 }
 
-/* Returns how many GCs have passed since that profile, or INFINITY if the profiles are of different runs. A sample that
- * is as old was in that profile, too, with the same weight. So it adds nothing to the error of a difference. */
+/* Returns how many GCs have passed since that profile, or INFINITY if the profiles are of
+ * different runs. A sample that is as old was in that profile, too, with the same weight. So it
+ * adds nothing to the error of a difference. */
 static double
 gcs_since(const struct heapprof_model *before, const struct heapprof_model *model)
 {
     double gcs = gc_of(model) - gc_of(before);
 
     if (model->duration_ns == 0 || isnan(gcs) || model->time_ns < before->time_ns ||
-        before->time_ns - before->duration_ns != model->time_ns - model->duration_ns) return INFINITY;
+        before->time_ns - before->duration_ns != model->time_ns - model->duration_ns)
+        return INFINITY;
     return gcs < 1 ? 1 : gcs;
 }
 
@@ -627,8 +667,11 @@ add_profile(struct report_groups *groups, uint32_t profile)
 {
     const struct heapprof_model *model = groups->models[profile];
     uint32_t together = groups->question.together;
-    struct scan scan = {.groups = groups, .model = model, .profile = profile, .column = profile / together,
-                        .kept_age = INFINITY};
+    struct scan scan = { .groups = groups,
+                         .model = model,
+                         .profile = profile,
+                         .column = profile / together,
+                         .kept_age = INFINITY };
     struct heapprof_samples samples;
     bool room = rb_heapprof_samples_begin(&samples, model);
     uint32_t allocated = rb_heapprof_model_type(model, "alloc_space");
@@ -643,7 +686,8 @@ add_profile(struct report_groups *groups, uint32_t profile)
     room = look_at_functions(&scan) && look_at_lines(&scan) && room;
     while (room && rb_heapprof_samples_next(&samples)) {
         room = add_sample(&scan, &samples, at);
-        if (allocated < model->type_count) groups->work[scan.column] += (double)samples.values[allocated];
+        if (allocated < model->type_count)
+            groups->work[scan.column] += (double)samples.values[allocated];
         at = samples.at;
     }
     rb_heapprof_samples_end(&samples);
@@ -657,7 +701,8 @@ add_profile(struct report_groups *groups, uint32_t profile)
 bool
 report_cumulative_p(enum report_group group)
 {
-    return group == REPORT_FUNCTION || group == REPORT_FILE || group == REPORT_GEM || group == REPORT_APP;
+    return group == REPORT_FUNCTION || group == REPORT_FILE || group == REPORT_GEM ||
+           group == REPORT_APP;
 }
 
 bool
@@ -671,13 +716,15 @@ report_any_own_p(const struct report_groups *groups)
 
 bool
 report_groups_make(struct report_groups *groups, const struct report_question *question,
-                   const struct heapprof_model *const *models, const uint32_t *types, uint32_t profiles)
+                   const struct heapprof_model *const *models, const uint32_t *types,
+                   uint32_t profiles)
 {
     *groups = (struct report_groups){.question = *question, .models = models, .profiles = profiles};
     if (groups->question.together == 0) groups->question.together = 1;
     groups->columns = profiles / groups->question.together;
-    groups->cumulative = report_cumulative_p(question->group) &&
-                         (question->group != REPORT_APP || question->sort == REPORT_SORT_CUMULATIVE);
+    groups->cumulative =
+        report_cumulative_p(question->group) &&
+        (question->group != REPORT_APP || question->sort == REPORT_SORT_CUMULATIVE);
     rb_heapprof_mem_init(&groups->mem, SIZE_MAX);
     groups->digests.mem = &groups->mem;
     groups->types = malloc(profiles * sizeof(*types));
@@ -685,7 +732,8 @@ report_groups_make(struct report_groups *groups, const struct report_question *q
     groups->defined = calloc(profiles, sizeof(*groups->defined));
     groups->work = calloc((size_t)groups->columns + 1, sizeof(*groups->work));
     if (!groups->types || !groups->directories || !groups->defined || !groups->work ||
-        !HEAPPROF_MEM_GROW(&groups->mem, groups->figures, groups->figure_capacity, groups->columns)) return false;
+        !HEAPPROF_MEM_GROW(&groups->mem, groups->figures, groups->figure_capacity, groups->columns))
+        return false;
     memcpy(groups->types, types, profiles * sizeof(*types));
     for (uint32_t profile = 0; profile < profiles; profile++) {
         if (!add_profile(groups, profile)) return false;

@@ -1,9 +1,9 @@
 #ifndef HEAPPROF_REPORT_GROUPS_H
 #define HEAPPROF_REPORT_GROUPS_H
-/* The samples of one or more profiles, added up by what they have in common, like a table in a spreadsheet.
- * A row is a call site, a function, a class, a file, a gem, a library, a line of the application, or a value of a label.
- * A column is one profile, or several profiles that are added up. Rows of different profiles are the same
- * row if a reader sees the same of them.
+/* The samples of one or more profiles, added up by what they have in common, like a table in a
+ * spreadsheet. A row is a call site, a function, a class, a file, a gem, a library, a line of the
+ * application, or a value of a label. A column is one profile, or several profiles that are added
+ * up. Rows of different profiles are the same row if a reader sees the same of them.
  *
  * Memory of a table of the VM (report_vm_table) has a row of its own in each group. */
 #include <regex.h>
@@ -31,22 +31,25 @@ struct report_question {
     enum report_group group;
     const char    *label;      /* key, of REPORT_LABEL */
     const char    *type;       /* of the value; NULL: the first profile's default */
-    const regex_t *focus;      /* samples with a frame, caller or VM table that matches; NULL: all */
+    const regex_t *focus; /* samples with a frame, caller or VM table that matches; NULL: all */
     const regex_t *ignore;     /* and without one that matches this; NULL: none */
     const char    *focus_text, *ignore_text; /* the same, as the user gave them */
-    size_t         frames;     /* of SITE: how many of the innermost frames count; the rest is not shown */
+    size_t frames; /* of SITE: how many of the innermost frames count; the rest is not shown */
     enum report_sort sort;     /* CUMULATIVE: of a group that has cumulative figures */
     const char    *directory;  /* where the application is; NULL: as the profile says */
     uint32_t       together;   /* profiles in a column, one of each process; 0 means 1 */
 };
 
-/* Sets the group by its name: "site", "function", ..., "label:KEY". Returns false if no group has that name. */
+/* Sets the group by its name: "site", "function", ..., "label:KEY". Returns false if no group has
+ * that name. */
 bool report_question_group(struct report_question *question, const char *name);
 
-/* Sets the order by its name: "self", "cum", "objects". NULL is "self". Returns false if no order has that name. */
+/* Sets the order by its name: "self", "cum", "objects". NULL is "self". Returns false if no order
+ * has that name. */
 bool report_question_sort(struct report_question *question, const char *name);
 
-/* Returns whether the question's rows can have its order. grouped says whether the user has named a group. */
+/* Returns whether the question's rows can have its order. grouped says whether the user has named
+ * a group. */
 bool report_sort_p(const struct report_question *question, bool grouped);
 #define REPORT_SORT_REFUSED "cum is for the groups function, file, gem and app"
 
@@ -67,7 +70,8 @@ struct report_row {
     uint32_t profile;  /* the profile that the example is in */
     bool     vm;       /* the row is a table of the VM */
     uint64_t example;  /* a place in that profile, as groups.c says */
-    const char *name;  /* its title, a text of that profile without a NUL behind it; NULL: the example has the title */
+    const char *name;  /* its title, a text of that profile without a NUL behind it; NULL: the
+                          example has the title */
     size_t   name_length;
     double   largest;  /* for APP: the largest value of one sample; the example is that sample's */
     uint64_t stamp;    /* number of the last sample that was added to cumulative */
@@ -83,14 +87,15 @@ struct report_groups {
     bool     *defined;              /* by profile: it says where functions are defined */
     bool      cumulative;           /* there are cumulative figures */
     bool      any_wanted;           /* a sample was not left out by focus and ignore */
-    bool      any_caller, any_owner; /* a sample of malloc's memory; and of memory whose owner is known */
+    bool any_caller,
+        any_owner; /* a sample of malloc's memory; and of memory whose owner is known */
     bool      any_label;            /* for LABEL and CLASS: a sample has the label */
     struct heapprof_digests digests;
     struct report_row *rows;        /* by the digest's number, from 1 */
     size_t    row_capacity;
     struct report_figures *figures; /* row r, column c: [r * columns + c]; row 0 is the total */
     size_t    figure_capacity;
-    double   *work;                 /* by column: bytes allocated since the start, of all samples; 0: not known */
+    double *work; /* by column: bytes allocated since the start, of all samples; 0: not known */
     uint64_t  stamp;
     bool      has_objects, has_ages, has_errors; /* in any row */
 };
@@ -101,12 +106,13 @@ report_figures_of(const struct report_groups *groups, uint32_t row, uint32_t col
     return &groups->figures[(size_t)row * groups->columns + column];
 }
 
-/* Adds the profiles up. models are ordered column by column: each column has question->together profiles, one
- * per process, in the same order. An incomplete last column is ignored. types says which value of each profile
- * counts. The models and their array have to stay. Returns false if there is no memory. Free the result either
- * way. */
+/* Adds the profiles up. models are ordered column by column: each column has question->together
+ * profiles, one per process, in the same order. An incomplete last column is ignored. types says
+ * which value of each profile counts. The models and their array have to stay. Returns false if
+ * there is no memory. Free the result either way. */
 bool report_groups_make(struct report_groups *groups, const struct report_question *question,
-                        const struct heapprof_model *const *models, const uint32_t *types, uint32_t profiles);
+                        const struct heapprof_model *const *models, const uint32_t *types,
+                        uint32_t profiles);
 void report_groups_free(struct report_groups *groups);
 
 /* Returns whether the group can have cumulative figures. */

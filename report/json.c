@@ -1,5 +1,5 @@
-/* json.c - writes JSON, with its commas. A comma stands before each value that follows another one in the same brackets.
- * No comma follows a key or an opening bracket. */
+/* json.c - writes JSON, with its commas. A comma stands before each value that follows another
+ * one in the same brackets. No comma follows a key or an opening bracket. */
 #include "report/json.h"
 
 #include <inttypes.h>
@@ -46,7 +46,9 @@ static void
 put_code(FILE *out, uint32_t code)
 {
     if (code < 0x10000) fprintf(out, "\\u%04"PRIx32, code);
-    else fprintf(out, "\\u%04"PRIx32"\\u%04"PRIx32, 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff)); /* UTF-16 */
+    else
+        fprintf(out, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (code >> 10),
+                0xdc00 + (code & 0x3ff)); /* UTF-16 */
 }
 
 /* Writes text that is well-formed UTF-8. */
@@ -58,7 +60,9 @@ put_escaped(const struct report_json *json, const char *text, size_t length)
     for (size_t i = 0, size; i < length; i += size) {
         uint32_t code = rb_heapprof_utf8_character(text + i, &size);
         bool quoted = code == '"' || code == '\\';
-        if (!quoted && !rb_heapprof_unseen_p(code) && !(json->markup && code < 128 && strchr("<>&", (char)code))) continue;
+        if (!quoted && !rb_heapprof_unseen_p(code) &&
+            !(json->markup && code < 128 && strchr("<>&", (char)code)))
+            continue;
         fwrite(text + done, 1, i - done, json->out);
         if (quoted) fprintf(json->out, "\\%c", (char)code);
         else put_code(json->out, code);
@@ -93,7 +97,8 @@ report_json_text(struct report_json *json, const char *text)
 }
 
 void
-report_json_model_string(struct report_json *json, const struct heapprof_model *model, uint32_t string)
+report_json_model_string(struct report_json *json, const struct heapprof_model *model,
+                         uint32_t string)
 {
     size_t length;
     const char *text = rb_heapprof_model_string(model, string, &length);
@@ -156,7 +161,8 @@ report_json_member_begin(struct report_json *json, const char *key, char bracket
 }
 
 void
-report_json_member_string(struct report_json *json, const char *key, const char *text, size_t length)
+report_json_member_string(struct report_json *json, const char *key, const char *text,
+                          size_t length)
 {
     report_json_key(json, key);
     report_json_string(json, text, length);

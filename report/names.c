@@ -39,27 +39,31 @@ behind_digits(const char *text)
     return at > text ? at : NULL;
 }
 
-/* Returns whether the text ends in two numbers, as "__1234_5678" or "___1234_5678": one of a path, one of an object. */
+/* Returns whether the text ends in two numbers, as "__1234_5678" or "___1234_5678": one of a
+ * path, one of an object. */
 static bool
 two_numbers_p(const char *text)
 {
     const char *numbers = NULL, *at = text;
 
     while ((at = strstr(at, "__")) != NULL) numbers = at++;
-    if (!numbers || !(at = behind_digits(numbers + strspn(numbers, "_"))) || *at != '_') return false;
+    if (!numbers || !(at = behind_digits(numbers + strspn(numbers, "_"))) || *at != '_')
+        return false;
     at = behind_digits(at + 1);
     return at && !*at;
 }
 
 /* Returns whether a method of that name was compiled from a template: by Action View,
- * "_app_views_carts_show_html_erb___1234_5678", or by Tilt, "__tilt_1234". Its class may stand before it. */
+ * "_app_views_carts_show_html_erb___1234_5678", or by Tilt, "__tilt_1234". Its class may stand
+ * before it. */
 static bool
 template_p(const char *name)
 {
     static const char tilt[] = "__tilt_";
     const char *method = name;
 
-    for (const char *at = name; *at; at++) if (*at == '#' || *at == '.' || *at == ' ') method = at + 1;
+    for (const char *at = name; *at; at++)
+        if (*at == '#' || *at == '.' || *at == ' ') method = at + 1;
     if (method[0] != '_') return false;
     if (!strncmp(method, tilt, sizeof(tilt) - 1)) {
         const char *end = behind_digits(method + sizeof(tilt) - 1);
@@ -76,7 +80,8 @@ report_function_name(const char *name, const char *file, const struct heapprof_m
 }
 
 struct report_frame
-report_frame_of(const struct heapprof_model *model, uint64_t line, bool defined, const char *directories)
+report_frame_of(const struct heapprof_model *model, uint64_t line, bool defined,
+                const char *directories)
 {
     struct report_frame frame = {.name = "", .file = ""};
 
@@ -84,16 +89,19 @@ report_frame_of(const struct heapprof_model *model, uint64_t line, bool defined,
         const struct heapprof_model_location *location = &model->locations[line & ~REPORT_NO_LINE];
         frame.address = location->address;
         if (location->mapping != HEAPPROF_NO_PLACE) {
-            frame.file = rb_heapprof_model_string(model, model->mappings[location->mapping].filename, NULL);
+            frame.file =
+                rb_heapprof_model_string(model, model->mappings[location->mapping].filename, NULL);
         }
         return frame;
     }
     frame.line = model->lines[line].line;
     if (model->lines[line].function != HEAPPROF_NO_PLACE) {
-        const struct heapprof_model_function *function = &model->functions[model->lines[line].function];
+        const struct heapprof_model_function *function =
+            &model->functions[model->lines[line].function];
         frame.file = rb_heapprof_model_string(model, function->filename, NULL);
         frame.name = rb_heapprof_model_string(model, function->name, NULL);
-        if (frame.file[0] && template_p(frame.name)) frame.name = report_short_path(frame.file, directories);
+        if (frame.file[0] && template_p(frame.name))
+            frame.name = report_short_path(frame.file, directories);
         frame.native = defined && report_native_p(model, function);
     }
     return frame;
@@ -122,7 +130,8 @@ put_rust_sign(struct rust_name *name, const char *sign, size_t length)
 {
     static const struct {
         const char *sign, *text;
-    } signs[] = {{"LT", "<"}, {"GT", ">"}, {"RF", "&"}, {"BP", "*"}, {"C", ","}, {"LP", "("}, {"RP", ")"}, {"SP", "@"}};
+    } signs[] = { { "LT", "<" }, { "GT", ">" }, { "RF", "&" }, { "BP", "*" },
+                  { "C", "," },  { "LP", "(" }, { "RP", ")" }, { "SP", "@" } };
 
     for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
         if (strlen(signs[i].sign) != length || strncmp(signs[i].sign, sign, length)) continue;
@@ -136,7 +145,8 @@ put_rust_sign(struct rust_name *name, const char *sign, size_t length)
     return true;
 }
 
-/* Puts a part of a path. ".." stands for "::", and a '_' comes before a part that begins with a '$'. */
+/* Puts a part of a path. ".." stands for "::", and a '_' comes before a part that begins with a
+ * '$'. */
 static void
 put_rust_part(struct rust_name *name, const char *part, size_t length)
 {
@@ -144,7 +154,8 @@ put_rust_part(struct rust_name *name, const char *part, size_t length)
 
     while (at < length) {
         const char *end = part[at] == '$' ? memchr(part + at + 1, '$', length - at - 1) : NULL;
-        if (end && put_rust_sign(name, part + at + 1, (size_t)(end - part) - at - 1)) at = (size_t)(end - part) + 1;
+        if (end && put_rust_sign(name, part + at + 1, (size_t)(end - part) - at - 1))
+            at = (size_t)(end - part) + 1;
         else if (part[at] == '.' && at + 1 < length && part[at + 1] == '.') {
             put_rust(name, "::", 2);
             at += 2;
@@ -162,8 +173,9 @@ rust_hash_p(const char *part, size_t length)
     return true;
 }
 
-/* Writes a name as it was before the compiler put it into letters: "_ZN", parts with their lengths before them, "E". The
- * last part is a hash, which is left out. Returns what follows the name, or NULL if it is not one of Rust. */
+/* Writes a name as it was before the compiler put it into letters: "_ZN", parts with their
+ * lengths before them, "E". The last part is a hash, which is left out. Returns what follows the
+ * name, or NULL if it is not one of Rust. */
 static const char *
 put_rust_name(const char *symbol, char *buffer, size_t size)
 {
@@ -187,7 +199,8 @@ put_rust_name(const char *symbol, char *buffer, size_t size)
 static bool
 ruby_library_p(const char *library, size_t length)
 {
-    if (length > 7 && !strncmp(library, "libruby", 7)) return library[7] == '.' || library[7] == '-';
+    if (length > 7 && !strncmp(library, "libruby", 7))
+        return library[7] == '.' || library[7] == '-';
     if (length < 4 || strncmp(library, "ruby", 4)) return false;
     return length == 4 || !(isalpha((unsigned char)library[4]) || library[4] == '_');
 }
@@ -208,11 +221,13 @@ report_caller_name(const char *caller, char *buffer, size_t size)
 {
     size_t length;
     const char *library = report_caller_library(caller, &length);
-    bool newer = !strncmp(caller, "_RNv", 4) || !strncmp(caller, "_RIN", 4) || !strncmp(caller, "_RNC", 4);
+    bool newer =
+        !strncmp(caller, "_RNv", 4) || !strncmp(caller, "_RIN", 4) || !strncmp(caller, "_RNC", 4);
     const char *rest = put_rust_name(caller, buffer, size);
 
     if (!rest && !newer) return caller;
-    if (library && ruby_library_p(library, length)) snprintf(buffer, size, "YJIT (%.*s)", (int)length, library);
+    if (library && ruby_library_p(library, length))
+        snprintf(buffer, size, "YJIT (%.*s)", (int)length, library);
     else if (rest) snprintf(buffer + strlen(buffer), size - strlen(buffer), "%s", rest);
     else return caller;
     return buffer;
@@ -237,7 +252,8 @@ report_label_text(const struct heapprof_model *model, const struct heapprof_mode
 {
     if (label->str) {
         const char *text = rb_heapprof_model_string(model, label->str, NULL);
-        bool caller = text[0] == '_' && !strcmp(rb_heapprof_model_string(model, label->key, NULL), "caller");
+        bool caller =
+            text[0] == '_' && !strcmp(rb_heapprof_model_string(model, label->key, NULL), "caller");
         return caller ? report_caller_name(text, buffer, REPORT_LABEL_MAX) : text;
     }
     report_amount(buffer, (double)label->num, rb_heapprof_model_string(model, label->unit, NULL));

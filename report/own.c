@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-/* Returns whether a directory with a '-' in its name is at that place, and sets the name's length. */
+/* Returns whether a directory with a '-' in its name is at that place, and sets the name's
+ * length. */
 static bool
 gem_at(const char *name, size_t *length)
 {
@@ -32,12 +33,14 @@ find_gem(const char *file, size_t *length)
         if (gem_at(at + sizeof(gems) - 1, length)) found = at + sizeof(gems) - 1;
     }
     if (found) return found;
-    const char *at = strstr(file, extensions), *ruby = at ? strchr(at + sizeof(extensions) - 1, '/') : NULL;
+    const char *at = strstr(file, extensions),
+               *ruby = at ? strchr(at + sizeof(extensions) - 1, '/') : NULL;
     const char *name = ruby && ruby[1] >= '0' && ruby[1] <= '9' ? strchr(ruby + 1, '/') : NULL;
     return name && gem_at(name + 1, length) ? name + 1 : NULL;
 }
 
-/* Returns the "ruby/3.4.0/..." of a path that has its "/lib/ruby/3.4.0/" at that place or behind it, or NULL. */
+/* Returns the "ruby/3.4.0/..." of a path that has its "/lib/ruby/3.4.0/" at that place or behind
+ * it, or NULL. */
 static const char *
 find_ruby(const char *file, const char *from)
 {
@@ -68,8 +71,9 @@ others_p(const char *file, const char *from)
     return (gem && gem >= from) || ruby_p(file, from);
 }
 
-/* Returns the rest of a path below one of the directories, with its '/', or NULL if it is below none of them. Only the
- * rest is looked at for gems: so a directory that is a gem's can be the application. */
+/* Returns the rest of a path below one of the directories, with its '/', or NULL if it is below
+ * none of them. Only the rest is looked at for gems: so a directory that is a gem's can be the
+ * application. */
 static const char *
 below_any(const char *file, const char *directories)
 {
@@ -86,8 +90,10 @@ bool
 report_own_p(const char *file, const char *directories)
 {
     if (!file[0] || (directories && !directories[0])) return false;
-    if (file[0] == '/') return directories ? below_any(file, directories) != NULL : !others_p(file, file);
-    return !others_p(file, file) && file[0] != '<' && file[0] != '(' && file[0] != '['; /* run as "ruby app.rb" */
+    if (file[0] == '/')
+        return directories ? below_any(file, directories) != NULL : !others_p(file, file);
+    return !others_p(file, file) && file[0] != '<' && file[0] != '(' &&
+           file[0] != '['; /* run as "ruby app.rb" */
 }
 
 const char *

@@ -1,4 +1,5 @@
-/* page.c - writes the tables of a page as JSON. Each table is written column by column, because that is shorter. */
+/* page.c - writes the tables of a page as JSON. Each table is written column by column, because
+ * that is shorter. */
 #include "report/page.h"
 
 static void
@@ -10,7 +11,8 @@ begin(struct report_json *json, const char *key, char bracket)
 
 /* Writes one number of each tuple, minus base, because the page counts from 0. */
 static void
-put_column(struct report_json *json, const char *key, const struct report_tuples *tuples, uint32_t column, int base)
+put_column(struct report_json *json, const char *key, const struct report_tuples *tuples,
+           uint32_t column, int base)
 {
     report_json_member_begin(json, key, '[');
     for (uint32_t number = 1; number <= tuples->count; number++) {
@@ -28,7 +30,8 @@ put_facts(struct report_json *json, const struct report_page *page)
     report_json_member_text(json, "old", page->old);
     report_json_member_integer(json, "time", model->time_ns / 1000000);
     begin(json, "comments", '[');
-    for (uint32_t i = 0; i < model->comment_count; i++) report_json_model_string(json, model, model->comments[i]);
+    for (uint32_t i = 0; i < model->comment_count; i++)
+        report_json_model_string(json, model, model->comments[i]);
     report_json_end(json, ']');
     begin(json, "types", '[');
     for (uint32_t i = 0; i < model->type_count; i++) {

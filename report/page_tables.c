@@ -7,10 +7,11 @@
  *
  * So a difference is the sum of two models, one of them with its sign changed.
  *
- * A hostile file can make paths of any length with few bytes: a location may have a million lines, and a stack may have it
- * a million times. So a path has at most DEEPEST nodes, and the tables have at most MOST nodes. Frames beyond that belong
- * to the last node of their path. A location that was seen under the same node before is looked up as a whole, however
- * many lines it has.
+ * A hostile file can make paths of any length with few bytes: a location may have a million
+ * lines, and a stack may have it a million times. So a path has at most DEEPEST nodes, and the
+ * tables have at most MOST nodes. Frames beyond that belong to the last node of their path. A
+ * location that was seen under the same node before is looked up as a whole, however many lines
+ * it has.
  */
 #include "report/page_tables.h"
 
@@ -31,7 +32,8 @@
 /* ---- lifecycle ---- */
 
 void
-report_page_tables_init(struct report_page_tables *tables, uint32_t type_count, const char *directory)
+report_page_tables_init(struct report_page_tables *tables, uint32_t type_count,
+                        const char *directory)
 {
     struct heapprof_mem *mem = &tables->mem;
 
@@ -73,7 +75,8 @@ report_page_tables_free(struct report_page_tables *tables)
 /* ---- functions and labels ---- */
 
 static bool
-intern(struct report_page_tables *tables, const struct heapprof_model *model, uint32_t string, uint32_t *number)
+intern(struct report_page_tables *tables, const struct heapprof_model *model, uint32_t string,
+       uint32_t *number)
 {
     size_t length;
     const char *text = rb_heapprof_model_string(model, string, &length);
@@ -156,14 +159,17 @@ add_address(struct report_page_tables *tables, uint64_t address)
 }
 
 static uint32_t
-add_label(struct report_page_tables *tables, const struct heapprof_model *model, const struct heapprof_model_label *label)
+add_label(struct report_page_tables *tables, const struct heapprof_model *model,
+          const struct heapprof_model_label *label)
 {
     uint64_t number = label->str ? 0 : (uint64_t)label->num;
     uint32_t tuple[5] = {0, 0, (uint32_t)(number >> 32), (uint32_t)number, 0};
     char buffer[REPORT_LABEL_MAX];
     bool named = label->str && report_label_text(model, label, buffer) == buffer;
 
-    if (named ? !intern_text(tables, buffer, &tuple[1]) : !intern(tables, model, label->str, &tuple[1])) return 0;
+    if (named ? !intern_text(tables, buffer, &tuple[1])
+              : !intern(tables, model, label->str, &tuple[1]))
+        return 0;
     if (!intern(tables, model, label->key, &tuple[0]) ||
         !intern(tables, model, label->str ? 0 : label->unit, &tuple[4])) return 0;
     return report_tuples_add(&tables->labels, tuple);
@@ -187,14 +193,16 @@ function_at(struct addition *addition, const struct heapprof_model_line *line, u
 {
     if (line->function == HEAPPROF_NO_PLACE) return add_address(addition->tables, address);
     if (!addition->functions[line->function]) {
-        addition->functions[line->function] = add_function(addition->tables, addition->model, line->function);
+        addition->functions[line->function] =
+            add_function(addition->tables, addition->model, line->function);
     }
     return addition->functions[line->function];
 }
 
 /* Goes down to the child node, if there is room for it. Returns false if there is no memory. */
 static bool
-step(struct report_page_tables *tables, uint32_t *node, uint32_t *depth, uint32_t function, uint32_t line)
+step(struct report_page_tables *tables, uint32_t *node, uint32_t *depth, uint32_t function,
+     uint32_t line)
 {
     uint32_t tuple[3] = {*node, function, line}, below;
 
@@ -221,7 +229,8 @@ walk_location(struct addition *addition, uint32_t place, uint32_t *node, uint32_
     uint32_t first = location[0].first_line, end = location[1].first_line;
 
     if (first == end) {
-        return step(addition->tables, node, depth, function_at(addition, &unknown, location->address), 0);
+        return step(addition->tables, node, depth,
+                    function_at(addition, &unknown, location->address), 0);
     }
     for (uint32_t l = end; l-- > first && *depth < DEEPEST; ) {
         const struct heapprof_model_line *line = &model->lines[l];
@@ -248,7 +257,9 @@ enter_location(struct addition *addition, uint32_t place, uint32_t *node, uint32
     if (!walk_location(addition, place, node, depth)) return false;
     if (tables->paths.count >= MOST) return true;
     number = report_tuples_add(&tables->paths, path);
-    if (!number || !HEAPPROF_MEM_GROW(&tables->mem, tables->path_ends, tables->path_ends_capacity, number)) return false;
+    if (!number ||
+        !HEAPPROF_MEM_GROW(&tables->mem, tables->path_ends, tables->path_ends_capacity, number))
+        return false;
     tables->path_ends[number - 1] = *node;
     return true;
 }
@@ -259,7 +270,8 @@ find_node_of_table(struct report_page_tables *tables, const char *name, uint32_t
 {
     uint32_t function[3] = {0}, depth = 0;
 
-    if (!intern_text(tables, name, &function[0]) || !(function[1] = add_file(tables, 0))) return false;
+    if (!intern_text(tables, name, &function[0]) || !(function[1] = add_file(tables, 0)))
+        return false;
     return step(tables, node, &depth, report_tuples_add(&tables->functions, function), 0);
 }
 
@@ -309,7 +321,8 @@ find_row(struct report_page_tables *tables, uint32_t node, uint32_t set)
     uint32_t tuple[2] = {node, set}, row = report_tuples_add(&tables->rows, tuple);
     size_t count = (size_t)row * tables->type_count;
 
-    if (!row || !HEAPPROF_MEM_GROW(&tables->mem, tables->values, tables->values_capacity, count)) return NULL;
+    if (!row || !HEAPPROF_MEM_GROW(&tables->mem, tables->values, tables->values_capacity, count))
+        return NULL;
     return tables->values + count - tables->type_count;
 }
 
@@ -342,7 +355,8 @@ add_sample(struct addition *addition, const struct heapprof_samples *samples)
     if (!row) return false;
     for (uint32_t t = 0; t < addition->model->type_count; t++) {
         uint32_t type = addition->types[t];
-        if (type < addition->tables->type_count) add_value(&row[type], samples->values[t], addition->sign);
+        if (type < addition->tables->type_count)
+            add_value(&row[type], samples->values[t], addition->sign);
     }
     return true;
 }
@@ -371,15 +385,18 @@ report_page_tables_add(struct report_page_tables *tables, const struct heapprof_
     free(addition.functions);
     free(addition.labels);
     free_paths(tables);
-    report_tuples_init(&tables->paths, &tables->mem, 2); /* the locations belong to this model only */
+    report_tuples_init(&tables->paths, &tables->mem,
+                       2); /* the locations belong to this model only */
     return done;
 }
 
 /* ---- folding ---- */
 
-/* Marks in keep, by node, each node that is not too small in that type. widths is scratch, by node. */
+/* Marks in keep, by node, each node that is not too small in that type. widths is scratch, by
+ * node. */
 static void
-mark_wide(const struct report_page_tables *tables, uint32_t type, double *widths, unsigned char *keep)
+mark_wide(const struct report_page_tables *tables, uint32_t type, double *widths,
+          unsigned char *keep)
 {
     uint32_t count = tables->nodes.count;
     double all = 0;
@@ -396,7 +413,8 @@ mark_wide(const struct report_page_tables *tables, uint32_t type, double *widths
     }
 }
 
-/* Makes a new table of the nodes that stay. Sets to, by node, to the node in the new table that replaces it. */
+/* Makes a new table of the nodes that stay. Sets to, by node, to the node in the new table that
+ * replaces it. */
 static bool
 fold_nodes(struct report_page_tables *tables, const unsigned char *keep, uint32_t *to)
 {
@@ -419,8 +437,8 @@ fold_nodes(struct report_page_tables *tables, const unsigned char *keep, uint32_
     return true;
 }
 
-/* Makes the rows anew. A row moves to the node that to says, and loses its labels if plain is set for it. Either may be
- * NULL: that part of the rows then stays. */
+/* Makes the rows anew. A row moves to the node that to says, and loses its labels if plain is set
+ * for it. Either may be NULL: that part of the rows then stays. */
 static bool
 fold_rows(struct report_page_tables *tables, const uint32_t *to, const unsigned char *plain)
 {
@@ -434,7 +452,8 @@ fold_rows(struct report_page_tables *tables, const uint32_t *to, const unsigned 
     tables->values_capacity = 0;
     for (uint32_t row = 1; done && row <= rows.count; row++) {
         const uint32_t *tuple = report_tuples_get(&rows, row);
-        int64_t *sums = find_row(tables, to ? to[tuple[0]] : tuple[0], plain && plain[row] ? 0 : tuple[1]);
+        int64_t *sums =
+            find_row(tables, to ? to[tuple[0]] : tuple[0], plain && plain[row] ? 0 : tuple[1]);
         done = sums != NULL;
         for (uint32_t t = 0; done && t < tables->type_count; t++) {
             add_value(&sums[t], values[(size_t)(row - 1) * tables->type_count + t], 1);

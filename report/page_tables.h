@@ -2,8 +2,8 @@
 #define HEAPPROF_REPORT_PAGE_TABLES_H
 /* The tables behind the page of `heapprof view`: one profile, or the difference of two.
  *
- * Entries of every table are numbered from 1; 0 stands for no entry. Strings are those of base/strings.h: 0 is the empty
- * string. */
+ * Entries of every table are numbered from 1; 0 stands for no entry. Strings are those of
+ * base/strings.h: 0 is the empty string. */
 #include "base/strings.h"
 #include "pprof/model.h"
 #include "report/tuples.h"
@@ -15,8 +15,10 @@ struct report_page_tables {
     const char *directory;            /* where the application is (own.h), or NULL */
     struct report_tuples files;       /* name, gem, 1 if own (own.h), short name */
     struct report_tuples functions;   /* name: a string, file, the line it begins at or 0 */
-    struct report_tuples nodes;       /* parent, function, line or 0; a parent comes before its children */
-    struct report_tuples labels;      /* key, text: strings, number's upper and lower half, unit: a string */
+    struct report_tuples
+        nodes; /* parent, function, line or 0; a parent comes before its children */
+    struct report_tuples
+        labels; /* key, text: strings, number's upper and lower half, unit: a string */
     struct report_tuples sets;        /* the set without its last label, that label */
     struct report_tuples rows;        /* node, set */
     int64_t  *values;                 /* by row and type: [(row - 1) * type_count + type] */
@@ -27,17 +29,21 @@ struct report_page_tables {
 };
 
 /* Makes empty tables for values of type_count types. directory has to outlive them. */
-void report_page_tables_init(struct report_page_tables *tables, uint32_t type_count, const char *directory);
+void report_page_tables_init(struct report_page_tables *tables, uint32_t type_count,
+                             const char *directory);
 void report_page_tables_free(struct report_page_tables *tables);
 
-/* Adds the samples of a model, multiplied by sign, which is 1 or -1. types says for each type of the model which type of
- * the tables it is; type_count means that the tables do not have it. Returns false if there is no memory. */
+/* Adds the samples of a model, multiplied by sign, which is 1 or -1. types says for each type of
+ * the model which type of the tables it is; type_count means that the tables do not have it.
+ * Returns false if there is no memory. */
 bool report_page_tables_add(struct report_page_tables *tables, const struct heapprof_model *model,
                             const uint32_t *types, int sign);
 
-/* Makes large tables smaller. If there are too many nodes, each node goes that is under a 50,000th of the total in every
- * type. Its rows then belong to its caller. If there are too many rows, each row loses its labels that is under a
- * millionth in every type. Such rows of one node become one row. Returns false if there is no memory. */
-bool report_page_tables_fold(struct report_page_tables *tables, uint32_t most_nodes, uint32_t most_rows);
+/* Makes large tables smaller. If there are too many nodes, each node goes that is under a
+ * 50,000th of the total in every type. Its rows then belong to its caller. If there are too many
+ * rows, each row loses its labels that is under a millionth in every type. Such rows of one node
+ * become one row. Returns false if there is no memory. */
+bool
+report_page_tables_fold(struct report_page_tables *tables, uint32_t most_nodes, uint32_t most_rows);
 
 #endif

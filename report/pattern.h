@@ -6,9 +6,9 @@
 
 #define REPORT_PATTERN_ERROR_MAX 128
 
-/* Compiles a POSIX extended expression that only answers "matches or not". Sets *where to regex, which the
- * caller gives back with regfree. A pattern of NULL leaves *where as it is. Returns false if the pattern is
- * wrong; then error says why. */
+/* Compiles a POSIX extended expression that only answers "matches or not". Sets *where to regex,
+ * which the caller gives back with regfree. A pattern of NULL leaves *where as it is. Returns
+ * false if the pattern is wrong; then error says why. */
 bool report_pattern_compile(const char *pattern, regex_t *regex, const regex_t **where,
                             char error[REPORT_PATTERN_ERROR_MAX]);
 

@@ -1,6 +1,7 @@
 /* rows.c - what rows are called, and the frames of call sites.
  *
- * A row of groups.c has an example, or a name. Its title is made of what the digest of its row was made of.
+ * A row of groups.c has an example, or a name. Its title is made of what the digest of its row
+ * was made of.
  */
 #include "report/rows.h"
 
@@ -50,18 +51,21 @@ label_title(const struct heapprof_samples *samples, const struct heapprof_model_
 
 /* Returns the name of the innermost function, or "" if there is no function. */
 static const char *
-innermost(const struct report_groups *groups, const struct report_row *row, const struct heapprof_samples *samples)
+innermost(const struct report_groups *groups, const struct report_row *row,
+          const struct heapprof_samples *samples)
 {
     REPORT_EACH_FRAME(samples, frame, {
-        return report_frame_of(samples->model, frame, false, groups->directories[row->profile]).name;
+        return report_frame_of(samples->model, frame, false, groups->directories[row->profile])
+            .name;
     });
     return "";
 }
 
-/* Returns a site's title: "String", or "str_enc_new (ruby) for Cart native_leak". If the profile has no classes, returns
- * the name of the function. */
+/* Returns a site's title: "String", or "str_enc_new (ruby) for Cart native_leak". If the profile
+ * has no classes, returns the name of the function. */
 static char *
-site_title(const struct report_groups *groups, const struct report_row *row, const struct heapprof_samples *samples)
+site_title(const struct report_groups *groups, const struct report_row *row,
+           const struct heapprof_samples *samples)
 {
     const struct heapprof_model_label *caller = report_find_label(samples, "caller");
     const struct heapprof_model_label *owner = report_find_label(samples, "owner");
@@ -69,7 +73,9 @@ site_title(const struct report_groups *groups, const struct report_row *row, con
     const char *leak = report_find_label(samples, "native_leak") ? " native_leak" : "";
     char called[REPORT_LABEL_MAX], owned[REPORT_LABEL_MAX];
 
-    if (!caller) return class ? label_title(samples, class) : join(innermost(groups, row, samples), "", "", "");
+    if (!caller)
+        return class ? label_title(samples, class)
+                     : join(innermost(groups, row, samples), "", "", "");
     return join(report_label_text(samples->model, caller, called), owner ? " for " : "",
                 owner ? report_label_text(samples->model, owner, owned) : "", leak);
 }
@@ -94,16 +100,19 @@ title_of_sample(const struct report_groups *groups, const struct report_row *row
     return title;
 }
 
-/* Returns "Cart#load  app/cart.rb", or "Array#map" of a C function. The name of a template is its file already. */
+/* Returns "Cart#load  app/cart.rb", or "Array#map" of a C function. The name of a template is its
+ * file already. */
 static char *
 function_title(const struct report_frame *frame, const char *directory)
 {
-    const char *file = frame->native ? "" : report_short_path(frame->file, directory), *name = frame->name;
+    const char *file = frame->native ? "" : report_short_path(frame->file, directory),
+               *name = frame->name;
     char address[32];
 
     snprintf(address, sizeof(address), "0x%llx", (unsigned long long)frame->address);
     if (!name[0]) name = address;
-    return join(name, file[0] && strcmp(name, file) ? "  " : "", strcmp(name, file) ? file : "", "");
+    return join(name, file[0] && strcmp(name, file) ? "  " : "", strcmp(name, file) ? file : "",
+                "");
 }
 
 static char *
@@ -134,16 +143,21 @@ report_row_title(const struct report_groups *groups, uint32_t number)
       default: break;
     }
     if (row->example == REPORT_NOTHING) {
-        return join(report_row_of_others_p(groups, number) ? "(no line of the application)" : "(none)", "", "", "");
+        return join(report_row_of_others_p(groups, number) ? "(no line of the application)"
+                                                           : "(none)",
+                    "", "", "");
     }
-    frame = report_frame_of(groups->models[row->profile], row->example, groups->defined[row->profile], directory);
+    frame = report_frame_of(groups->models[row->profile], row->example,
+                            groups->defined[row->profile], directory);
     switch (groups->question.group) {
       case REPORT_FUNCTION: return function_title(&frame, directory);
       case REPORT_APP: return line_title(&frame, directory);
       case REPORT_GEM:
         text = report_gem(frame.file, directory, &length);
         return text_of(text, length);
-      default: return join(frame.file[0] ? report_short_path(frame.file, directory) : "(no file)", "", "", "");
+      default:
+          return join(frame.file[0] ? report_short_path(frame.file, directory) : "(no file)", "",
+                      "", "");
     }
 }
 
@@ -154,7 +168,8 @@ report_row_directory(const struct report_groups *groups, uint32_t row)
 }
 
 bool
-report_row_frames(const struct report_groups *groups, uint32_t number, report_frame_i *each, void *data)
+report_row_frames(const struct report_groups *groups, uint32_t number, report_frame_i *each,
+                  void *data)
 {
     const struct report_row *row = &groups->rows[number];
     const struct heapprof_model *model = groups->models[row->profile];
@@ -168,7 +183,8 @@ report_row_frames(const struct report_groups *groups, uint32_t number, report_fr
         samples.at = row->example;
         rb_heapprof_samples_next(&samples);
         REPORT_EACH_FRAME(&samples, place, {
-            struct report_frame frame = report_frame_of(model, place, groups->defined[row->profile], directory);
+            struct report_frame frame =
+                report_frame_of(model, place, groups->defined[row->profile], directory);
             each(data, &frame, !(place & REPORT_NO_LINE) && report_own_p(frame.file, directory));
         });
     }
@@ -215,8 +231,11 @@ put_no_label(FILE *out, const struct report_groups *groups)
         if (!find_keys(groups->models[profile], keys, &count)) return false;
     }
     qsort(keys, count, sizeof(*keys), compare_keys);
-    fprintf(out, "no label %s; there %s", groups->question.group == REPORT_CLASS ? "class" : groups->question.label,
-            count == 0 ? "are none" : count == 1 ? "is:" : "are:");
+    fprintf(out, "no label %s; there %s",
+            groups->question.group == REPORT_CLASS ? "class" : groups->question.label,
+            count == 0   ? "are none"
+            : count == 1 ? "is:"
+                         : "are:");
     for (size_t i = 0; i < count; i++) fprintf(out, " %s", keys[i]);
     return true;
 }
@@ -224,15 +243,19 @@ put_no_label(FILE *out, const struct report_groups *groups)
 static void
 put_no_match(FILE *out, const struct report_question *question)
 {
-    if (!question->focus) fprintf(out, "every sample has a frame that matches %s", question->ignore_text);
+    if (!question->focus)
+        fprintf(out, "every sample has a frame that matches %s", question->ignore_text);
     else fprintf(out, "no sample has a frame that matches %s", question->focus_text);
-    if (question->focus && question->ignore) fprintf(out, " and none that matches %s", question->ignore_text);
+    if (question->focus && question->ignore)
+        fprintf(out, " and none that matches %s", question->ignore_text);
 }
 
 char *
 report_why_empty(const struct report_groups *groups)
 {
-    bool by_label = groups->question.group == REPORT_LABEL || groups->question.group == REPORT_CLASS, room = true;
+    bool by_label =
+             groups->question.group == REPORT_LABEL || groups->question.group == REPORT_CLASS,
+         room = true;
     bool no_match = (groups->question.focus || groups->question.ignore) && !groups->any_wanted;
     char *text = NULL;
     size_t size;

@@ -3,23 +3,27 @@
 /* What a row stands for. */
 #include "report/groups.h"
 
-/* For REPORT_APP: returns whether this is the row of the stacks without a line of the application. */
+/* For REPORT_APP: returns whether this is the row of the stacks without a line of the
+ * application. */
 bool report_row_of_others_p(const struct report_groups *groups, uint32_t row);
 
 /* Returns the row's title in a block from malloc: "String", "Cart#load  app/cart.rb",
  * "app/cart.rb:7:in 'Cart#load'". Returns NULL if there is no memory. */
 char *report_row_title(const struct report_groups *groups, uint32_t row);
 
-/* Returns the directory of the application that the row's example is from, or NULL if it is not known. */
+/* Returns the directory of the application that the row's example is from, or NULL if it is not
+ * known. */
 const char *report_row_directory(const struct report_groups *groups, uint32_t row);
 
-/* For a call site: calls back for each frame, the innermost first. own says whether the frame is the
- * application's. A table of the VM has no frames. Returns false if there is no memory. */
+/* For a call site: calls back for each frame, the innermost first. own says whether the frame is
+ * the application's. A table of the VM has no frames. Returns false if there is no memory. */
 typedef void report_frame_i(void *data, const struct report_frame *frame, bool own);
-bool report_row_frames(const struct report_groups *groups, uint32_t row, report_frame_i *each, void *data);
+bool report_row_frames(const struct report_groups *groups, uint32_t row, report_frame_i *each,
+                       void *data);
 
-/* Returns in a block from malloc, in a line, why there are no samples: none has a frame that matches the pattern, or none
- * has the label. Returns "" if there are samples, or none were asked for. Returns NULL if there is no memory. */
+/* Returns in a block from malloc, in a line, why there are no samples: none has a frame that
+ * matches the pattern, or none has the label. Returns "" if there are samples, or none were asked
+ * for. Returns NULL if there is no memory. */
 char *report_why_empty(const struct report_groups *groups);
 
 #endif

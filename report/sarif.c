@@ -15,7 +15,8 @@ report_sarif_message(struct report_json *json, const char *key, const char *text
 }
 
 void
-report_sarif_tool(struct report_json *json, const char *name, const struct report_sarif_rule *rules, size_t count)
+report_sarif_tool(struct report_json *json, const char *name, const struct report_sarif_rule *rules,
+                  size_t count)
 {
     report_json_member_begin(json, "tool", '{');
     report_json_member_begin(json, "driver", '{');

@@ -11,13 +11,14 @@
 #define PIECE 256
 
 const char *
-report_frame_name(const struct heapprof_model *model, uint32_t location, const struct heapprof_model_line *line,
-                  char *address, size_t size)
+report_frame_name(const struct heapprof_model *model, uint32_t location,
+                  const struct heapprof_model_line *line, char *address, size_t size)
 {
     if (line && line->function != HEAPPROF_NO_PLACE) {
         const struct heapprof_model_function *function = &model->functions[line->function];
         return report_function_name(rb_heapprof_model_string(model, function->name, NULL),
-                                    rb_heapprof_model_string(model, function->filename, NULL), model);
+                                    rb_heapprof_model_string(model, function->filename, NULL),
+                                    model);
     }
     snprintf(address, size, "0x%"PRIx64, model->locations[location].address);
     return address;
@@ -64,10 +65,12 @@ report_put_stack(FILE *out, const struct heapprof_samples *samples, bool double_
         const struct heapprof_model_location *location = &model->locations[samples->locations[i]];
         uint32_t line = location[1].first_line;
         do {
-            const struct heapprof_model_line *at = line > location->first_line ? &model->lines[--line] : NULL;
+            const struct heapprof_model_line *at =
+                line > location->first_line ? &model->lines[--line] : NULL;
             if (!first) putc(';', out);
             first = false;
-            const char *name = report_frame_name(model, samples->locations[i], at, address, sizeof(address));
+            const char *name =
+                report_frame_name(model, samples->locations[i], at, address, sizeof(address));
             report_put_line(out, name, ':', double_quotes);
         } while (line > location->first_line);
     }

@@ -3,8 +3,8 @@
  *     ~    9.16 MB    412 kB   37.7%   37.7%     100,000     12  String
  *          value      +-       share   sum       objects     age what
  *
- * The error is two standard deviations: the true value is within it 19 times out of 20. A row whose value
- * is no more than that is marked with '~': it cannot be told from noise.
+ * The error is two standard deviations: the true value is within it 19 times out of 20. A row
+ * whose value is no more than that is marked with '~': it cannot be told from noise.
  */
 #include "report/table.h"
 
@@ -18,13 +18,15 @@
 #include "report/text.h"
 
 #define SIGMAS 2
-#define PART 0.25       /* a row kept growing if it had this part of its growth before the middle, and behind it */
+/* A row kept growing if it had this part of its growth before the middle, and behind it. */
+#define PART 0.25
 #define INDENT 8        /* columns before a frame */
 #define COLUMNS_MOST 4  /* columns of values that are shown of several profiles */
 #define LEAST_BYTES 1024    /* a row below both is no finding, */
 #define LEAST_PART 0.001    /* a part of all that there is, or of all that has changed; */
 #define LEAST_CHANGE 1.5    /* nor is a byte more or less, which rounding makes */
-#define TITLE_LEAST 24  /* columns that a title needs beside its numbers; with fewer it is on the next line */
+/* Columns that a title needs beside its numbers; with fewer it is on the next line. */
+#define TITLE_LEAST 24
 
 #define BOLD "\033[1m"
 #define DIM "\033[2m"
@@ -49,7 +51,8 @@ struct table {
     size_t small_count; /* rows that are left out, because they are too small */
     double small;       /* the sum of their values */
     char  *why_empty;   /* why there are no rows; "": there are */
-    uint32_t middle;    /* with three columns and more, the column at which half of the work was done */
+    uint32_t
+        middle; /* with three columns and more, the column at which half of the work was done */
     double whole;       /* 100 % of the shares */
     double sum;         /* sum of the rows so far */
     bool   any_noise, any_vm; /* in the rows so far */
@@ -112,12 +115,14 @@ cumulative_p(const struct table *table)
     return table->groups->cumulative;
 }
 
-/* Memory that both profiles of a run have is in the same samples, so it adds nothing to the error. It is at most what the
- * first profile has: by its age, some of it may have been allocated right after that profile. */
+/* Memory that both profiles of a run have is in the same samples, so it adds nothing to the
+ * error. It is at most what the first profile has: by its age, some of it may have been allocated
+ * right after that profile. */
 static double
 error_of(const struct table *table, uint32_t row)
 {
-    const struct report_figures *now = figures(table, row, last(table)), *before = figures(table, row, 0);
+    const struct report_figures *now = figures(table, row, last(table)),
+                                *before = figures(table, row, 0);
     double variance = now->variance;
 
     if (last(table) > 0) {
@@ -135,8 +140,8 @@ noise_p(const struct table *table, uint32_t row)
     return error > 0 && fabs(value_of(table, row)) <= error;
 }
 
-/* Returns the column at which about half of the work was done. It is neither the first nor the last. The clock is the
- * memory allocated so far, so files of an idle time do not count. */
+/* Returns the column at which about half of the work was done. It is neither the first nor the
+ * last. The clock is the memory allocated so far, so files of an idle time do not count. */
 static uint32_t
 middle_of(const struct table *table)
 {
@@ -151,16 +156,18 @@ middle_of(const struct table *table)
     return middle;
 }
 
-/* Returns whether a row kept growing, as a leak does: before the middle and behind it, and by more than its error. It need
- * not have grown from each file to the next. A full cache, and what a program loads as it starts, grew only before the
- * middle. Only memory that has survived a GC counts. The rest may be dead: it would hide when a small leak grew, because
- * most of the memory may wait for a GC. */
+/* Returns whether a row kept growing, as a leak does: before the middle and behind it, and by
+ * more than its error. It need not have grown from each file to the next. A full cache, and what
+ * a program loads as it starts, grew only before the middle. Only memory that has survived a GC
+ * counts. The rest may be dead: it would hide when a small leak grew, because most of the memory
+ * may wait for a GC. */
 static bool
 steady_p(const struct table *table, uint32_t row)
 {
     if (last(table) < 2 || value_of(table, row) <= 0 || noise_p(table, row)) return false;
 
-    double before = figures(table, row, 0)->survived, middle = figures(table, row, table->middle)->survived;
+    double before = figures(table, row, 0)->survived,
+           middle = figures(table, row, table->middle)->survived;
     double now = figures(table, row, last(table))->survived, growth = now - before;
     if (growth <= 0 || growth <= error_of(table, row)) return false;
     return middle - before >= PART * growth && now - middle >= PART * growth;
@@ -206,21 +213,23 @@ before_by_objects(const void *a, const void *b)
     return before(one, other, compare(one->objects, other->objects));
 }
 
-/* Returns the values below which a row is no finding: of all that there is, or of all that has changed. */
+/* Returns the values below which a row is no finding: of all that there is, or of all that has
+ * changed. */
 static double
 least_of(const struct table *table)
 {
     double all = 0, part;
 
     if (table->look->limit == 0 || strcmp(table->unit, "bytes")) return 0;
-    for (uint32_t row = 1; row <= table->groups->digests.count; row++) all += fabs(value_of(table, row));
+    for (uint32_t row = 1; row <= table->groups->digests.count; row++)
+        all += fabs(value_of(table, row));
     part = LEAST_PART * all;
     if (part > LEAST_BYTES) part = LEAST_BYTES;
     return last(table) > 0 && part < LEAST_CHANGE ? LEAST_CHANGE : part;
 }
 
-/* Puts the rows in order. In a difference the rows that shrank come last: there a user sees them without scrolling if all
- * rows are shown. */
+/* Puts the rows in order. In a difference the rows that shrank come last: there a user sees them
+ * without scrolling if all rows are shown. */
 static bool
 rank(struct table *table)
 {
@@ -235,8 +244,11 @@ rank(struct table *table)
     if (!table->ranked) return false;
     for (uint32_t row = 1; row <= groups->digests.count; row++) {
         struct ranked ranked = {
-            .row = row, .last = table->look->brief && report_row_of_others_p(groups, row),
-            .value = value_of(table, row), .cumulative = cumulative_of(table, row), .objects = objects_of(table, row),
+            .row = row,
+            .last = table->look->brief && report_row_of_others_p(groups, row),
+            .value = value_of(table, row),
+            .cumulative = cumulative_of(table, row),
+            .objects = objects_of(table, row),
         };
         ranked.steady = !ranked.last && steady_p(table, row);
         if (ranked.value == 0 && ranked.cumulative == 0) continue;
@@ -336,7 +348,11 @@ put_header(struct table *table)
     for (uint32_t profile = 0; many && profile <= last(table); profile++) {
         char number[16];
         if (!column_p(table, profile)) continue;
-        snprintf(number, sizeof(number), profile == 0 ? "old" : last(table) == 1 ? "new" : "%u", profile + 1);
+        snprintf(number, sizeof(number),
+                 profile == 0       ? "old"
+                 : last(table) == 1 ? "new"
+                                    : "%u",
+                 profile + 1);
         put_cell(table, 10, number);
     }
     if (!many) {
@@ -420,7 +436,8 @@ put_frame(void *data, const struct report_frame *frame, bool own)
     if (file[0]) length = snprintf(text, sizeof(text), "%s:%lld", file, (long long)frame->line);
     if (length >= 0 && (size_t)length < sizeof(text) && !template) {
         size_t left = sizeof(text) - (size_t)length;
-        if (frame->name[0]) snprintf(text + length, left, "%s'%s'", length ? ":in " : "", frame->name);
+        if (frame->name[0])
+            snprintf(text + length, left, "%s'%s'", length ? ":in " : "", frame->name);
         else snprintf(text + length, left, " 0x%llx", (unsigned long long)frame->address);
     }
     fprintf(table->out, "%*s", INDENT, near ? "" : "app: ");
@@ -457,7 +474,8 @@ put_names(const struct table *table)
     const struct report_look *look = table->look;
 
     if (look->processes > 0) {
-        fprintf(table->out, "%u process%s, %u files", look->processes, look->processes == 1 ? "" : "es", look->files);
+        fprintf(table->out, "%u process%s, %u files", look->processes,
+                look->processes == 1 ? "" : "es", look->files);
         return;
     }
     for (uint32_t column = 0; column <= last(table); column++) {
@@ -486,8 +504,13 @@ put_summary(const struct table *table)
         putc('\n', table->out);
         return;
     }
-    report_put(table->out, rb_heapprof_model_string(model, model->types[type].type, NULL), 0, false);
-    fprintf(table->out, " %s%s", !many ? "" : value_of(table, 0) >= 0 ? "grew by " : "shrank by ", amount);
+    report_put(table->out, rb_heapprof_model_string(model, model->types[type].type, NULL), 0,
+               false);
+    fprintf(table->out, " %s%s",
+            !many                     ? ""
+            : value_of(table, 0) >= 0 ? "grew by "
+                                      : "shrank by ",
+            amount);
     if (table->groups->has_errors) fprintf(table->out, " \xc2\xb1 %s", error);
     if (!many && all->objects != 0 && strcmp(table->unit, "count")) {
         report_amount(amount, all->objects, "count");
@@ -507,18 +530,25 @@ put_rest(const struct table *table)
     report_amount(amount, value + table->small, table->unit);
     if (more > 0) {
         fprintf(table->out, "\n%zu more row%s%s (%s shows all): %s\n", more, more == 1 ? "" : "s",
-                more > table->small_count ? "" : more == 1 ? ", which is too small to matter" : ", too small to matter",
+                more > table->small_count ? ""
+                : more == 1               ? ", which is too small to matter"
+                                          : ", too small to matter",
                 table->look->ruby ? "limit: 0" : "-n 0", amount);
     }
     if (table->any_noise) {
-        fprintf(table->out, "%s~ cannot be told from noise (\xc2\xb1: 19 times out of 20)\n", more > 0 ? "" : "\n");
+        fprintf(table->out, "%s~ cannot be told from noise (\xc2\xb1: 19 times out of 20)\n",
+                more > 0 ? "" : "\n");
     }
     if (table->groups->any_caller && !table->groups->any_owner) {
-        fprintf(table->out, "%sit is not known who holds malloc'ed memory: Ruby's own tables count for the lines that made them grow\n",
+        fprintf(table->out,
+                "%sit is not known who holds malloc'ed memory: Ruby's own tables count for the "
+                "lines that made them grow\n",
                 more > 0 || table->any_noise ? "" : "\n");
     }
     if (table->any_vm) {
-        fprintf(table->out, "%s[VM] is memory of Ruby's own tables: all code has filled them, so no line is charged for it\n",
+        fprintf(table->out,
+                "%s[VM] is memory of Ruby's own tables: all code has filled them, so no line is "
+                "charged for it\n",
                 more > 0 || table->any_noise ? "" : "\n");
     }
 }
@@ -576,7 +606,8 @@ put_json_values(struct report_json *json, const struct table *table, uint32_t ro
     report_json_member_number(json, "error", error_of(table, row));
     if (last(table) > 0) {
         report_json_member_begin(json, "values", '[');
-        for (uint32_t p = 0; p <= last(table); p++) report_json_number(json, figures(table, row, p)->value);
+        for (uint32_t p = 0; p <= last(table); p++)
+            report_json_number(json, figures(table, row, p)->value);
         report_json_end(json, ']');
     }
     report_json_member_number(json, "objects", objects_of(table, row));
@@ -584,7 +615,8 @@ put_json_values(struct report_json *json, const struct table *table, uint32_t ro
     if (cumulative_p(table)) {
         report_json_member_number(json, "cumulative", cumulative_of(table, row));
     }
-    report_json_member_number(json, "share", table->whole != 0 ? value_of(table, row) / table->whole : 0);
+    report_json_member_number(json, "share",
+                              table->whole != 0 ? value_of(table, row) / table->whole : 0);
     if (now->aged != 0) report_json_member_number(json, "age", now->age / now->aged);
     report_json_member_bool(json, "noise", noise_p(table, row));
     if (last(table) > 1) {
@@ -626,13 +658,15 @@ report_table_json(FILE *out, const struct report_groups *groups, const struct re
         report_json_member_begin(&json, "files", '[');
         for (uint32_t file = 0; file < files; file++) report_json_text(&json, look->names[file]);
         report_json_end(&json, ']');
-        report_json_member_text(&json, "type", rb_heapprof_model_string(model, model->types[type].type, NULL));
+        report_json_member_text(&json, "type",
+                                rb_heapprof_model_string(model, model->types[type].type, NULL));
         report_json_member_text(&json, "unit", table.unit);
         report_json_member_begin(&json, "total", '{');
         put_json_values(&json, &table, 0);
         report_json_end(&json, '}');
         report_json_member_begin(&json, "rows", '[');
-        for (size_t i = 0; room && i < shown(&table); i++) room = put_json_row(&json, &table, table.ranked[i].row);
+        for (size_t i = 0; room && i < shown(&table); i++)
+            room = put_json_row(&json, &table, table.ranked[i].row);
         report_json_end(&json, ']');
         if (table.why_empty[0]) report_json_member_text(&json, "why_empty", table.why_empty);
         report_json_end(&json, '}');

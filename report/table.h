@@ -1,9 +1,9 @@
 #ifndef HEAPPROF_REPORT_TABLE_H
 #define HEAPPROF_REPORT_TABLE_H
-/* Writes groups as a table. One profile: the largest rows. Two: the rows that grew most. Three or more: first
- * the rows that kept growing, then those that grew most from the first profile to the last. A row that is too small
- * to be a finding is only counted, unless all rows are asked for. It is written to a stream, whose errors stay in
- * it. */
+/* Writes groups as a table. One profile: the largest rows. Two: the rows that grew most. Three or
+ * more: first the rows that kept growing, then those that grew most from the first profile to the
+ * last. A row that is too small to be a finding is only counted, unless all rows are asked for.
+ * It is written to a stream, whose errors stay in it. */
 #include <stdio.h>
 
 #include "report/groups.h"
@@ -13,16 +13,20 @@ struct report_look {
     unsigned width;   /* columns; 0: lines are as long as they are */
     bool     colour;
     bool     ruby;    /* options are named as in Ruby's API */
-    const char *const *names; /* the files' names: one a column; all of them if processes are added up */
+    const char *const
+        *names;         /* the files' names: one a column; all of them if processes are added up */
     uint32_t processes; /* number of processes that are added up; 0: they are not */
     uint32_t files;    /* number of files of these processes */
     const char *title; /* a line above the table; NULL: none */
     bool     headless; /* without the line that says what the files add up to */
-    bool     brief;    /* without rows that are noise and without the remarks below; what is not the application's is last */
+    bool brief;        /* without rows that are noise and without the remarks below; what is not the
+                          application's is last */
 };
 
 /* Both return false if there is no memory. */
-bool report_table_text(FILE *out, const struct report_groups *groups, const struct report_look *look);
-bool report_table_json(FILE *out, const struct report_groups *groups, const struct report_look *look);
+bool
+report_table_text(FILE *out, const struct report_groups *groups, const struct report_look *look);
+bool
+report_table_json(FILE *out, const struct report_groups *groups, const struct report_look *look);
 
 #endif

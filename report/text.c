@@ -1,7 +1,7 @@
 /* text.c - writes numbers with their units, and names that fit.
  *
- * Names come from files that may be hostile. So bytes that are not UTF-8 are spelled out (base/utf8). Control characters
- * and invisible characters are spelled out, too (base/unseen).
+ * Names come from files that may be hostile. So bytes that are not UTF-8 are spelled out
+ * (base/utf8). Control characters and invisible characters are spelled out, too (base/unseen).
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* wcwidth */
@@ -55,9 +55,10 @@ static const struct {
     const struct scale *scale;
     double first;              /* how many of the scale's first unit this unit is */
 } units[] = {
-    {"bytes", bytes_scale, 1}, {"byte", bytes_scale, 1}, {"kilobytes", bytes_scale, 1024},
-    {"megabytes", bytes_scale, 1048576}, {"nanoseconds", time_scale, 1}, {"microseconds", time_scale, 1e3},
-    {"milliseconds", time_scale, 1e6}, {"seconds", time_scale, 1e9},
+    { "bytes", bytes_scale, 1 },         { "byte", bytes_scale, 1 },
+    { "kilobytes", bytes_scale, 1024 },  { "megabytes", bytes_scale, 1048576 },
+    { "nanoseconds", time_scale, 1 },    { "microseconds", time_scale, 1e3 },
+    { "milliseconds", time_scale, 1e6 }, { "seconds", time_scale, 1e9 },
 };
 
 static void
@@ -70,7 +71,8 @@ put_scaled(char text[REPORT_AMOUNT_MAX], double value, const struct scale *scale
     snprintf(text, REPORT_AMOUNT_MAX, "%.*f %s", places, value, scale->name);
 }
 
-/* Writes the unit behind a number. It comes from the file and may be any text. The part that does not fit is left out. */
+/* Writes the unit behind a number. It comes from the file and may be any text. The part that does
+ * not fit is left out. */
 static void
 put_unit(char *text, size_t size, const char *unit)
 {
@@ -130,7 +132,8 @@ columns_of(unsigned code)
     return width < 0 ? 1 : (unsigned)width;
 }
 
-/* Returns the text with everything escaped, in a block from malloc, or NULL if there is no memory. */
+/* Returns the text with everything escaped, in a block from malloc, or NULL if there is no
+ * memory. */
 static char *
 escape(const char *text, size_t length, bool lines)
 {
@@ -145,7 +148,8 @@ width_of(const char *text)
 {
     unsigned width = 0;
 
-    for (size_t size; *text; text += size) width += columns_of(rb_heapprof_utf8_character(text, &size));
+    for (size_t size; *text; text += size)
+        width += columns_of(rb_heapprof_utf8_character(text, &size));
     return width;
 }
 

@@ -9,8 +9,8 @@
 
 #define REPORT_AMOUNT_MAX 40 /* bytes, with the NUL */
 
-/* Writes "41.4 MB" (of 2^20 bytes, as go tool pprof does), "1.25 s" or "12,345". unit is the sample type's: "bytes",
- * "nanoseconds", "count". An unknown unit stands behind the number. */
+/* Writes "41.4 MB" (of 2^20 bytes, as go tool pprof does), "1.25 s" or "12,345". unit is the
+ * sample type's: "bytes", "nanoseconds", "count". An unknown unit stands behind the number. */
 void report_amount(char text[REPORT_AMOUNT_MAX], double value, const char *unit);
 
 /* Returns the noun for that many: one or many. */
@@ -24,14 +24,16 @@ void report_count(char text[REPORT_COUNT_MAX], uint64_t count, const char *one, 
 /* Writes a share in percent, "30.2%". */
 void report_share(char text[REPORT_AMOUNT_MAX], double part, double whole);
 
-/* Writes at most width columns of text (0: all). A longer text is cut with "..." at its end, or at its start if tail
- * is set. Control characters, invisible characters and bytes that are not UTF-8 are escaped. Returns the columns. */
+/* Writes at most width columns of text (0: all). A longer text is cut with "..." at its end, or
+ * at its start if tail is set. Control characters, invisible characters and bytes that are not
+ * UTF-8 are escaped. Returns the columns. */
 unsigned report_put(FILE *out, const char *text, unsigned width, bool tail);
 
-/* Writes as fprintf does, for a message with names that cannot be trusted. All is escaped as above, except a newline at
- * its end. */
+/* Writes as fprintf does, for a message with names that cannot be trusted. All is escaped as
+ * above, except a newline at its end. */
 void report_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void report_print_arguments(FILE *out, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
+void report_print_arguments(FILE *out, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 
 /* Writes several lines. Each is escaped as above. */
 void report_put_lines(FILE *out, const char *text);

@@ -41,7 +41,8 @@ report_tuples_find(const struct report_tuples *tuples, const uint32_t *tuple)
     size_t bytes = tuples->width * sizeof(*tuple);
     uint32_t number;
 
-    for (uint64_t probe = hash(tuples, tuple); (number = rb_heapprof_index_at(&tuples->index, probe)); probe++) {
+    for (uint64_t probe = hash(tuples, tuple);
+         (number = rb_heapprof_index_at(&tuples->index, probe)); probe++) {
         if (!memcmp(report_tuples_get(tuples, number), tuple, bytes)) return number;
     }
     return 0;
@@ -55,7 +56,8 @@ report_tuples_add(struct report_tuples *tuples, const uint32_t *tuple)
 
     if (number) return number;
     if (!HEAPPROF_MEM_GROW(tuples->mem, tuples->all, tuples->capacity, end + tuples->width) ||
-        !rb_heapprof_index_reserve(&tuples->index, tuples->mem, tuples->count, hash_of, tuples)) return 0;
+        !rb_heapprof_index_reserve(&tuples->index, tuples->mem, tuples->count, hash_of, tuples))
+        return 0;
     memcpy(tuples->all + end, tuple, tuples->width * sizeof(*tuple));
     number = ++tuples->count;
     rb_heapprof_index_insert(&tuples->index, hash(tuples, tuple), number);

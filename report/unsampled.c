@@ -4,8 +4,8 @@
  *   - samples          inuse_malloc_space                             estimated
  *     = asked of malloc by extensions and libraries, and what each block costs the allocator
  *
- * Growth is compared, because memory from before the start is in no sample either. A small growth is not reported, because
- * of the last term: the allocator adds up to a half to a small block.
+ * Growth is compared, because memory from before the start is in no sample either. A small growth
+ * is not reported, because of the last term: the allocator adds up to a half to a small block.
  */
 #include "report/unsampled.h"
 
@@ -20,11 +20,13 @@
 #define PART 0.25     /* of the growth of the samples */
 #define LEAST 1048576 /* bytes */
 
-static const char *const rungs[] = {"[VM] malloc", "[VM] iseqs", "[VM] method tables", "[VM] symbol table"};
+static const char *const rungs[] = { "[VM] malloc", "[VM] iseqs", "[VM] method tables",
+                                     "[VM] symbol table" };
 
 /* Finds the type of that name in each profile. Returns false if a profile does not have it. */
 static bool
-find_types(const struct heapprof_model *const *models, uint32_t profiles, const char *name, uint32_t *types)
+find_types(const struct heapprof_model *const *models, uint32_t profiles, const char *name,
+           uint32_t *types)
 {
     for (uint32_t i = 0; i < profiles; i++) {
         types[i] = rb_heapprof_model_type(models[i], name);
@@ -36,7 +38,8 @@ find_types(const struct heapprof_model *const *models, uint32_t profiles, const 
 static double
 growth_of(const struct report_groups *groups, uint32_t row)
 {
-    return report_figures_of(groups, row, groups->columns - 1)->value - report_figures_of(groups, row, 0)->value;
+    return report_figures_of(groups, row, groups->columns - 1)->value -
+           report_figures_of(groups, row, 0)->value;
 }
 
 /* Returns the variance of the total growth. */
@@ -52,7 +55,8 @@ variance_of(const struct report_groups *groups)
 static bool
 rung_p(const char *title)
 {
-    for (size_t i = 0; i < sizeof(rungs) / sizeof(rungs[0]); i++) if (!strcmp(title, rungs[i])) return true;
+    for (size_t i = 0; i < sizeof(rungs) / sizeof(rungs[0]); i++)
+        if (!strcmp(title, rungs[i])) return true;
     return false;
 }
 
@@ -76,12 +80,15 @@ put(FILE *out, double growth, double error)
 
     report_amount(amount, growth, "bytes");
     report_amount(off, error, "bytes");
-    fprintf(out, "\nBesides, C code holds %s \xc2\xb1 %s more that no sample is of: extensions or libraries that call malloc\n"
-            "themselves. Profiles with malloc=all (heapprof run --malloc=all) show where.\n", amount, off);
+    fprintf(out,
+            "\nBesides, C code holds %s \xc2\xb1 %s more that no sample is of: extensions or "
+            "libraries that call malloc\n"
+            "themselves. Profiles with malloc=all (heapprof run --malloc=all) show where.\n",
+            amount, off);
 }
 
-/* Adds up the values of that type. Sets found to whether all profiles have the type. The caller may free groups in either
- * case. */
+/* Adds up the values of that type. Sets found to whether all profiles have the type. The caller
+ * may free groups in either case. */
 static bool
 add_up(struct report_groups *groups, struct report_question question, const char *type,
        const struct heapprof_model *const *models, uint32_t profiles, bool *found)
@@ -96,8 +103,8 @@ add_up(struct report_groups *groups, struct report_question question, const char
 }
 
 bool
-report_unsampled(FILE *out, const struct report_question *question, const struct heapprof_model *const *models,
-                 uint32_t profiles)
+report_unsampled(FILE *out, const struct report_question *question,
+                 const struct heapprof_model *const *models, uint32_t profiles)
 {
     struct report_question blocks = *question, resident = *question;
     struct report_groups sampled, measured;
@@ -112,7 +119,8 @@ report_unsampled(FILE *out, const struct report_question *question, const struct
     if (room && have_blocks && have_rss) {
         deviation = sqrt(variance_of(&sampled));
         growth -= growth_of(&sampled, 0);
-        if (growth > LEAST && growth > SIGMAS * deviation && growth > PART * growth_of(&sampled, 0)) {
+        if (growth > LEAST && growth > SIGMAS * deviation &&
+            growth > PART * growth_of(&sampled, 0)) {
             put(out, growth, 2 * deviation);
         }
     }

@@ -26,7 +26,8 @@ format_of(const struct cli *cli)
 {
     const struct format *format = formats;
 
-    while (strcmp(cli->values[CLI_TO], format->name)) format++; /* it is one of them, as the option says */
+    while (strcmp(cli->values[CLI_TO], format->name))
+        format++; /* it is one of them, as the option says */
     return format;
 }
 
@@ -44,7 +45,8 @@ convert(const struct cli *cli, struct numbered *numbered, const struct graph_mom
     if (format->export) {
         FILE *out = cli_output_open(cli);
         if (!out) return CLI_WRONG;
-        return format->export(out, &source) ? cli_output_end(cli, out) : cli_wrong(cli, "no memory");
+        return format->export(out, &source) ? cli_output_end(cli, out)
+                                            : cli_wrong(cli, "no memory");
     }
     model = graph_model(&source);
     status = model ? cli_save(cli, model, cli->values[CLI_OUTPUT]) : cli_wrong(cli, "no memory");
@@ -109,7 +111,8 @@ read_and_convert(const struct cli *cli, struct graph_moment *moments)
     int exactly = format_of(cli)->ids ? CLI_GRAPH_EXACTLY : cli_graph_exactly(cli);
     int status = read_all(cli, dumps, moments);
 
-    if (status == CLI_DONE) status = cli_graph_find(cli, path, &last->graph, CLI_GRAPH_DOMINATOR_TREE | exactly);
+    if (status == CLI_DONE)
+        status = cli_graph_find(cli, path, &last->graph, CLI_GRAPH_DOMINATOR_TREE | exactly);
     if (status == CLI_DONE) {
         cli_graph_warn(cli, path, &last->graph);
         status = convert(cli, last, moments);
@@ -127,8 +130,10 @@ run(struct cli *cli)
 
     if (!cli->values[CLI_TO]) return cli_usage(cli, "--to=FORMAT is missing");
     if (cli->operand_count > 1 && !format_of(cli)->ids) {
-        return cli_usage(cli, "--to=%s takes one dump only: that format has no ids by which objects "
-                         "of several could be matched", cli->values[CLI_TO]);
+        return cli_usage(cli,
+                         "--to=%s takes one dump only: that format has no ids by which objects "
+                         "of several could be matched",
+                         cli->values[CLI_TO]);
     }
     moments = calloc(cli->operand_count, sizeof(*moments));
     status = moments ? read_and_convert(cli, moments) : cli_wrong(cli, "no memory");
@@ -159,7 +164,8 @@ static const struct cli_example examples[] = {
 };
 
 const struct cli_command cli_graph_convert_command = {
-    .name = "graph convert", .arguments = "[EARLIER...] FILE --to=FORMAT [-o FILE]",
+    .name = "graph convert",
+    .arguments = "[EARLIER...] FILE --to=FORMAT [-o FILE]",
     .summary = "Write a dump in another format",
     .description =
         "Writes the live objects in the format of another program: heapsnapshot\n"
@@ -177,5 +183,10 @@ const struct cli_command cli_graph_convert_command = {
     .readers =
         "with --output only the owner of the file (mode 0600). If the shell makes a file of\n"
         "stdout (>), its umask decides.",
-    .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .writes_output = true, .run = run,
+    .options = options,
+    .examples = examples,
+    .least = 1,
+    .most = SIZE_MAX,
+    .writes_output = true,
+    .run = run,
 };

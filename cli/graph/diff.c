@@ -27,11 +27,13 @@ larger_first(const void *a, const void *b, void *data)
 {
     const struct graph_difference *difference = data;
     uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
-    bool each = graph_growth_each_time_p(difference, one), other_each = graph_growth_each_time_p(difference, other);
+    bool each = graph_growth_each_time_p(difference, one),
+         other_each = graph_growth_each_time_p(difference, other);
     int order;
 
     if (each != other_each) return each ? -1 : 1;
-    order = compare_signed(graph_growth_bytes(difference, one), graph_growth_bytes(difference, other));
+    order =
+        compare_signed(graph_growth_bytes(difference, one), graph_growth_bytes(difference, other));
     return order ? order : (one > other) - (one < other);
 }
 
@@ -67,7 +69,9 @@ find_stacks(struct cli_graph_diff *diff)
             uint32_t object = last->samples[i].object, row = difference->rows[object], fresh;
             if (!row || difference->survived[object] || diff->stacks[row - 1]) continue;
             fresh = difference->all[row - 1].fresh;
-            if (held && (!fresh || graph_class_number(last, fresh) != graph_class_number(last, object))) continue;
+            if (held &&
+                (!fresh || graph_class_number(last, fresh) != graph_class_number(last, object)))
+                continue;
             diff->stacks[row - 1] = last->samples[i].stack;
         }
     }
@@ -95,7 +99,8 @@ put_row(const struct cli_graph_diff *diff, uint32_t number)
 
     if (!cli_text_begin(&text) || !cli_graph_diff_put(text.out, diff, number)) return false;
     put_signed(graph_growth_bytes(&diff->difference, number));
-    for (size_t i = 1; diff->count > 2 && i < diff->count; i++) put_signed((int64_t)(row->bytes[i] - row->bytes[i - 1]));
+    for (size_t i = 1; diff->count > 2 && i < diff->count; i++)
+        put_signed((int64_t)(row->bytes[i] - row->bytes[i - 1]));
     report_amount(amount, (double)row->new_bytes, "bytes");
     printf("%11s", amount);
     report_amount(amount, (double)row->freed_bytes, "bytes");
@@ -166,7 +171,8 @@ put_flow(struct report_json *json, const char *key, uint64_t objects, uint64_t b
 }
 
 static bool
-json_object(struct report_json *json, const char *key, const struct cli_graph *graph, uint32_t object)
+json_object(struct report_json *json, const char *key, const struct cli_graph *graph,
+            uint32_t object)
 {
     bool room;
 
@@ -183,7 +189,9 @@ json_objects(struct report_json *json, const struct cli_graph_diff *diff, uint32
     struct cli_graph_diff_shown shown = cli_graph_diff_shown(diff, number);
     bool many = diff->difference.all[number].new_objects > 1;
 
-    if (shown.way && !cli_graph_json_way(json, "way", &last->graph, &last->shortest, shown.way, many)) return false;
+    if (shown.way &&
+        !cli_graph_json_way(json, "way", &last->graph, &last->shortest, shown.way, many))
+        return false;
     if (shown.holder && !json_object(json, "holder", last, shown.holder)) return false;
     if (shown.example && !json_object(json, "example", last, shown.example)) return false;
     report_json_key(json, "stack");
@@ -201,7 +209,8 @@ json_row(struct report_json *json, const struct cli_graph_diff *diff, uint32_t n
     report_json_begin(json, '{');
     report_json_member_integer(json, "growth", graph_growth_bytes(&diff->difference, number));
     report_json_member_begin(json, "by_step", '[');
-    for (size_t i = 1; i < diff->count; i++) report_json_integer(json, (int64_t)(row->bytes[i] - row->bytes[i - 1]));
+    for (size_t i = 1; i < diff->count; i++)
+        report_json_integer(json, (int64_t)(row->bytes[i] - row->bytes[i - 1]));
     report_json_end(json, ']');
     put_flow(json, "new", row->new_objects, row->new_bytes);
     put_flow(json, "freed", row->freed_objects, row->freed_bytes);
@@ -223,7 +232,8 @@ cli_graph_diff_json(struct report_json *json, const struct cli_graph_diff *diff)
     report_json_member_integer(json, "growth", diff->growth);
     report_json_member_text(json, "inexact", diff->difference.inexact);
     report_json_member_begin(json, "rows", '[');
-    for (size_t i = 0; i < diff->row_count; i++) if (!json_row(json, diff, diff->rows[i])) return false;
+    for (size_t i = 0; i < diff->row_count; i++)
+        if (!json_row(json, diff, diff->rows[i])) return false;
     report_json_end(json, ']');
     report_json_member_integer(json, "rest", diff->growth - diff->told);
     return true;
@@ -243,7 +253,8 @@ read_dump(struct cli_graph_diff *diff, const char *path)
 
     if (status != CLI_DONE) return status;
     cli_graph_warn(diff->cli, path, graph);
-    diff->dumps[place] = (struct graph_dump){&graph->graph, &graph->dominators, &graph->dominator_tree};
+    diff->dumps[place] =
+        (struct graph_dump){ &graph->graph, &graph->dominators, &graph->dominator_tree };
     return CLI_DONE;
 }
 
@@ -254,7 +265,8 @@ cli_graph_diff_read(struct cli_graph_diff *diff, const struct cli *cli, int want
     bool room;
 
     *diff = (struct cli_graph_diff){.cli = cli, .wanted = wanted};
-    for (size_t i = 0; status == CLI_DONE && i < cli->operand_count; i++) status = read_dump(diff, cli->operands[i]);
+    for (size_t i = 0; status == CLI_DONE && i < cli->operand_count; i++)
+        status = read_dump(diff, cli->operands[i]);
     if (status != CLI_DONE) return status;
     cli_doing("comparing");
     diff->compared = true;
@@ -263,7 +275,8 @@ cli_graph_diff_read(struct cli_graph_diff *diff, const struct cli *cli, int want
     diff->least = (int64_t)(diff->difference.alive[diff->count - 1] / LEAST_SHARE);
     if (diff->least < LEAST_BYTES) diff->least = LEAST_BYTES;
     room = room && find_rows(diff) && find_stacks(diff) &&
-           graph_arrivals_make(&diff->arrivals, &diff->difference, &diff->graphs[diff->count - 1].graph);
+           graph_arrivals_make(&diff->arrivals, &diff->difference,
+                               &diff->graphs[diff->count - 1].graph);
     cli_doing(NULL);
     return room ? CLI_DONE : cli_wrong(cli, "no memory");
 }
@@ -306,7 +319,8 @@ run(struct cli *cli)
 
     if (!cli_number(cli, CLI_COUNT, 0, 20, &limit)) return CLI_USAGE;
     status = cli_graph_diff_read(&diff, cli, cli_graph_exactly(cli));
-    if (status == CLI_DONE) status = show(cli, &diff, limit) ? cli_finish(cli) : cli_wrong(cli, "no memory");
+    if (status == CLI_DONE)
+        status = show(cli, &diff, limit) ? cli_finish(cli) : cli_wrong(cli, "no memory");
     cli_graph_diff_free(&diff);
     return status;
 }
@@ -319,10 +333,11 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph diff 1.graph 2.graph", "what has grown, and what holds it"},
-    {"heapprof graph diff 1.graph 2.graph 3.graph", "what grew each time comes first: a leak"},
-    {"heapprof graph diff 1.graph 2.graph --group class", "how many objects of each class came and went"},
-    {0}
+    { "heapprof graph diff 1.graph 2.graph", "what has grown, and what holds it" },
+    { "heapprof graph diff 1.graph 2.graph 3.graph", "what grew each time comes first: a leak" },
+    { "heapprof graph diff 1.graph 2.graph --group class",
+      "how many objects of each class came and went" },
+    { 0 }
 };
 
 const struct cli_command cli_graph_diff_command = {

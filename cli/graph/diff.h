@@ -14,8 +14,8 @@ struct cli_graph_diff {
     struct graph_arrivals arrivals; /* what is new in each row */
     bool   compared;
     int64_t least;               /* bytes; a row that grew or shrank less is left out */
-    uint32_t *stacks;            /* by row of the difference: where something new in it was allocated;
-                                    0 if nothing was sampled */
+    uint32_t *stacks; /* by row of the difference: where something new in it was allocated;
+                         0 if nothing was sampled */
     uint32_t *rows;              /* rows of the difference in the order in which they are shown */
     size_t   row_count;
     int64_t  growth, told;       /* bytes: of the whole heap, and of the rows */
@@ -32,7 +32,8 @@ struct cli_graph_diff_shown {
     uint32_t example, holder, way;
 };
 
-struct cli_graph_diff_shown cli_graph_diff_shown(const struct cli_graph_diff *diff, uint32_t number);
+struct cli_graph_diff_shown
+cli_graph_diff_shown(const struct cli_graph_diff *diff, uint32_t number);
 
 /* Writes a row in words, up to limit rows as text to stdout (0: all), or the members of a JSON
  * object with all rows. Each returns false if there is no memory. */

@@ -100,8 +100,10 @@ put_structure_holder(FILE *out, const struct cli_graph_diff *diff, const struct 
     const struct cli_graph *last = last_of(diff);
     const struct graph *graph = &last->graph;
     uint32_t label = row->fresh ? last->dominator_tree.labels[row->fresh] : 0;
-    bool several = row->fresh && graph_label_kind(label) == GRAPH_INDIRECT, many = row->fresh_count > 1;
-    const char *members = graph_layout(graph, holder)->module ? members_of_module(graph, label) : NULL;
+    bool several = row->fresh && graph_label_kind(label) == GRAPH_INDIRECT,
+         many = row->fresh_count > 1;
+    const char *members =
+        graph_layout(graph, holder)->module ? members_of_module(graph, label) : NULL;
 
     if (several) fputs("several holders, such as ", out);
     if (members && many) fprintf(out, "%s of ", members);

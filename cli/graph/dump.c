@@ -29,8 +29,11 @@ copy(const struct cli *cli, const struct attach_graph_request *request)
 
     snprintf(path, sizeof(path), "/proc/%d/root%s", (int)request->vm->target->pid, request->answer);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0) status = cli_wrong(cli, "%s: %s; the process wrote it, and it was not copied", request->answer, strerror(errno));
-    else if (pread(fd, head, sizeof(head), 0) != sizeof(head) || memcmp(head, HEAPPROF_DUMP_MAGIC, sizeof(head))) {
+    if (fd < 0)
+        status = cli_wrong(cli, "%s: %s; the process wrote it, and it was not copied",
+                           request->answer, strerror(errno));
+    else if (pread(fd, head, sizeof(head), 0) != sizeof(head) ||
+             memcmp(head, HEAPPROF_DUMP_MAGIC, sizeof(head))) {
         status = cli_wrong(cli, "%s: is not an object graph, and was not copied", request->answer);
     }
     else status = cli_output_copy(cli, fd);
@@ -60,13 +63,15 @@ follow(struct attach_graph_request *request, int64_t begin_ns)
 static int
 say(struct cli *cli, const struct attach_graph_request *request)
 {
-    const char *process = request->vm->target->name, *signal = rb_heapprof_signal_name(request->signal_number);
+    const char *process = request->vm->target->name,
+               *signal = rb_heapprof_signal_name(request->signal_number);
     char amount[REPORT_AMOUNT_MAX];
 
     switch (request->state) {
       case ATTACH_GRAPH_WRITTEN:
         if (cli->values[CLI_OUTPUT] && copy(cli, request) != CLI_DONE) return CLI_WRONG;
-        report_print(stdout, "%s\n", cli->values[CLI_OUTPUT] ? cli->values[CLI_OUTPUT] : request->answer);
+        report_print(stdout, "%s\n",
+                     cli->values[CLI_OUTPUT] ? cli->values[CLI_OUTPUT] : request->answer);
         report_amount(amount, (double)request->file_bytes, "bytes");
         report_print(stderr, "heapprof graph dump: %s, %s waited for %.1f ms\n", amount, process,
                      (double)request->pause_ns / 1e6);
@@ -87,8 +92,11 @@ say(struct cli *cli, const struct attach_graph_request *request)
             return cli_wrong(cli, "%s: is stopped; it will write the file when it continues",
                              process);
         }
-        return cli_wrong(cli, "%s: does not answer: it handles SIG%s itself, or is busy in C code; it will"
-                         " write the file when it can", process, signal);
+        return cli_wrong(
+            cli,
+            "%s: does not answer: it handles SIG%s itself, or is busy in C code; it will"
+            " write the file when it can",
+            process, signal);
       default:
         return CLI_WRONG;
     }
@@ -115,8 +123,11 @@ run(struct cli *cli)
     long seconds;
 
     if (cli->values[CLI_CORE]) {
-        return cli_wrong(cli, "%s: a core has no object graph: only functions of the running process know what objects"
-                         " refer to. Use `heapprof snapshot --core` or `heapprof stacks --core`", cli_name(cli->values[CLI_CORE]));
+        return cli_wrong(cli,
+                         "%s: a core has no object graph: only functions of the running process "
+                         "know what objects"
+                         " refer to. Use `heapprof snapshot --core` or `heapprof stacks --core`",
+                         cli_name(cli->values[CLI_CORE]));
     }
     if (cli->operand_count == 0) return cli_usage(cli, "PID is missing");
     if (!cli_number(cli, CLI_TIMEOUT, 1, 30, &seconds)) return CLI_USAGE;
@@ -143,7 +154,8 @@ static const struct cli_example examples[] = {
 };
 
 const struct cli_command cli_graph_dump_command = {
-    .name = "graph dump", .arguments = "[options] PID",
+    .name = "graph dump",
+    .arguments = "[options] PID",
     .summary = "Ask a running process for a dump of its objects",
     .description =
         "The process must have been started with RUBY_HEAPGRAPH=signal=URG,out=FILE or with\n"
@@ -157,5 +169,11 @@ const struct cli_command cli_graph_dump_command = {
     .readers =
         "the owner of the file alone (mode 0600), who is the user of the process; of a copy\n"
         "(--output), the user who runs heapprof.",
-    .options = options, .examples = examples, .least = 0, .most = 1, .operand = CLI_PIDS, .writes_output = true, .run = run,
+    .options = options,
+    .examples = examples,
+    .least = 0,
+    .most = 1,
+    .operand = CLI_PIDS,
+    .writes_output = true,
+    .run = run,
 };

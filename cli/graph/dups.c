@@ -53,8 +53,8 @@ json_row(struct report_json *json, const struct graph_names *names,
     snprintf(address, sizeof(address), "%#"PRIx64, duplicate->example);
     report_json_line(json);
     report_json_begin(json, '{');
-    report_json_member_text(json, "class", graph_string(names,
-                                                        names->classes[duplicate->class_number].name));
+    report_json_member_text(json, "class",
+                            graph_string(names, names->classes[duplicate->class_number].name));
     report_json_member_unsigned(json, "objects", duplicate->objects);
     report_json_member_unsigned(json, "bytes", duplicate->bytes);
     report_json_member_unsigned(json, "wasted", graph_wasted(duplicate));
@@ -85,7 +85,8 @@ put_json(const struct graph_duplicates *duplicates, uint32_t limit)
 static int
 show(const struct cli *cli, struct graph_duplicates *duplicates, long rows)
 {
-    uint32_t limit = rows && (unsigned long)rows < duplicates->count ? (uint32_t)rows : duplicates->count;
+    uint32_t limit =
+        rows && (unsigned long)rows < duplicates->count ? (uint32_t)rows : duplicates->count;
     bool room = true;
 
     graph_duplicates_sort(duplicates);
@@ -106,8 +107,10 @@ run(struct cli *cli)
     long rows;
     int status = CLI_WRONG;
 
-    if (!cli_number(cli, CLI_COUNT, 0, 20, &rows) || !cli_graph_limit(cli, &limit_bytes)) return CLI_USAGE;
-    if (group && !strcmp(group, "holder")) return cli_graph_repeats(cli, GRAPH_REPEATS_BY_HOLDER, rows);
+    if (!cli_number(cli, CLI_COUNT, 0, 20, &rows) || !cli_graph_limit(cli, &limit_bytes))
+        return CLI_USAGE;
+    if (group && !strcmp(group, "holder"))
+        return cli_graph_repeats(cli, GRAPH_REPEATS_BY_HOLDER, rows);
     if (group && !strcmp(group, "line")) return cli_graph_repeats(cli, GRAPH_REPEATS_BY_LINE, rows);
     if (!cli_open(cli, &input, cli->operands[0])) return CLI_WRONG;
     read = graph_duplicates_read(&duplicates, cli_more, &input, limit_bytes, &complete, error);
@@ -126,9 +129,10 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph dups app.graph", "which strings exist many times, and how much memory that wastes"},
-    {"heapprof graph dups app.graph --group holder", "which variables hold them"},
-    {0}
+    { "heapprof graph dups app.graph",
+      "which strings exist many times, and how much memory that wastes" },
+    { "heapprof graph dups app.graph --group holder", "which variables hold them" },
+    { 0 }
 };
 
 const struct cli_command cli_graph_dups_command = {

@@ -60,7 +60,8 @@ find_trees(struct cli_graph *graph, int trees)
 int
 cli_graph_load(const struct cli *cli, const char *path, struct cli_graph *graph, int wanted)
 {
-    unsigned read = (wanted & CLI_GRAPH_LENGTHS ? GRAPH_LENGTHS : 0) | (wanted & CLI_GRAPH_HASHES ? GRAPH_HASHES : 0);
+    unsigned read = (wanted & CLI_GRAPH_LENGTHS ? GRAPH_LENGTHS : 0) |
+                    (wanted & CLI_GRAPH_HASHES ? GRAPH_HASHES : 0);
     struct cli_input input;
     size_t limit_bytes;
     bool loaded;
@@ -69,7 +70,8 @@ cli_graph_load(const struct cli *cli, const char *path, struct cli_graph *graph,
     graph->graph.space.file = -1;
     if (!cli_graph_limit(cli, &limit_bytes)) return CLI_USAGE;
     if (!cli_open(cli, &input, path)) return CLI_WRONG;
-    loaded = graph_load_wanted(&graph->graph, read, cli_more, &input, limit_bytes, graph->incomplete);
+    loaded =
+        graph_load_wanted(&graph->graph, read, cli_more, &input, limit_bytes, graph->incomplete);
     cli_close(&input);
     if (loaded && (wanted & CLI_GRAPH_KEYS)) graph_name_keys(&graph->graph);
     return loaded ? CLI_DONE : cli_unreadable(cli, &input, graph->incomplete);
@@ -186,7 +188,8 @@ void
 cli_graph_put_frame(FILE *out, const struct graph_names *names, uint32_t stack)
 {
     const struct heapprof_dump_stack *frame = &names->stacks[stack];
-    const char *file = report_short_path(graph_string(names, frame->file), graph_fact(names, "directory"));
+    const char *file =
+        report_short_path(graph_string(names, frame->file), graph_fact(names, "directory"));
 
     if (file[0]) fprintf(out, "%s:%"PRIu32" ", file, frame->line);
     fputs(graph_string(names, frame->method), out);

@@ -10,7 +10,8 @@
 #include "report/json.h"
 
 /* Options of a command that reads a dump. */
-#define CLI_GRAPH_OPTIONS {CLI_JSON, NULL, "The same as JSON"}, CLI_OUTPUT_OPTION, CLI_GRAPH_MEMORY_OPTION
+#define CLI_GRAPH_OPTIONS \
+    {CLI_JSON, NULL, "The same as JSON"}, CLI_OUTPUT_OPTION, CLI_GRAPH_MEMORY_OPTION
 #define CLI_GRAPH_MEMORY_OPTION \
     {CLI_MEMORY, NULL, \
      "Most memory for the graph, such as 512M or 4G; the rest goes to a file (default: no limit)"}
@@ -34,8 +35,12 @@ struct cli_graph {
 /* The trees that a command may ask for, and what else. EXACTLY: dominators look through nothing.
  * LENGTHS and HASHES: see graph_load_wanted. KEYS: String keys are in paths. */
 enum {
-    CLI_GRAPH_SHORTEST = 1, CLI_GRAPH_DOMINATOR_TREE = 2, CLI_GRAPH_EXACTLY = 4, CLI_GRAPH_LENGTHS = 8,
-    CLI_GRAPH_HASHES = 16, CLI_GRAPH_KEYS = 32
+    CLI_GRAPH_SHORTEST = 1,
+    CLI_GRAPH_DOMINATOR_TREE = 2,
+    CLI_GRAPH_EXACTLY = 4,
+    CLI_GRAPH_LENGTHS = 8,
+    CLI_GRAPH_HASHES = 16,
+    CLI_GRAPH_KEYS = 32
 };
 
 /* An option of a command that shows paths, and CLI_GRAPH_KEYS if it is given. */
@@ -60,8 +65,8 @@ cli_graph_exactly(const struct cli *cli)
 int cli_graph_read(const struct cli *cli, const char *path, struct cli_graph *graph, int trees);
 void cli_graph_free(struct cli_graph *graph);
 
-/* The two halves of cli_graph_read: loading the graph with what is wanted (LENGTHS, HASHES, KEYS), and
- * finding dominators and trees. */
+/* The two halves of cli_graph_read: loading the graph with what is wanted (LENGTHS, HASHES,
+ * KEYS), and finding dominators and trees. */
 int cli_graph_load(const struct cli *cli, const char *path, struct cli_graph *graph, int wanted);
 int cli_graph_find(const struct cli *cli, const char *path, struct cli_graph *graph, int trees);
 
@@ -95,10 +100,10 @@ bool cli_graph_put_object(const struct graph *graph, uint32_t object, unsigned w
 /* Writes the bits of an object in words: "old, frozen". */
 void cli_graph_put_flags(FILE *out, uint32_t bits);
 
-/* Writes "cart.rb:12 Cart#load": put_frame for the stack's own frame, put_site for the
- * innermost frame that has a file. If that is of a library, the application's comes first:
- * "app/cart.rb:12 Cart#load, in rack-3.1.2/lib/rack.rb:8 Rack.parse". json_stack writes all frames as a JSON array, innermost
- * first. */
+/* Writes "cart.rb:12 Cart#load": put_frame for the stack's own frame, put_site for the innermost
+ * frame that has a file. If that is of a library, the application's comes first: "app/cart.rb:12
+ * Cart#load, in rack-3.1.2/lib/rack.rb:8 Rack.parse". json_stack writes all frames as a JSON
+ * array, innermost first. */
 void cli_graph_put_site(FILE *out, const struct graph_names *names, uint32_t stack);
 void cli_graph_put_frame(FILE *out, const struct graph_names *names, uint32_t stack);
 void cli_graph_json_stack(struct report_json *json, const struct graph *graph, uint32_t stack);
@@ -129,15 +134,16 @@ struct cli_graph_suspects {
  * negative, at least 5% and 1 MB. Returns false if there is no memory; the caller frees suspects
  * either way, before the graph. put_suspect and json_suspect write one of them in words and as a
  * JSON object; they return false if there is no memory. */
-bool cli_graph_suspects_find(struct cli_graph_suspects *suspects, struct cli_graph *graph, size_t most, long percent);
+bool cli_graph_suspects_find(struct cli_graph_suspects *suspects, struct cli_graph *graph,
+                             size_t most, long percent);
 void cli_graph_suspects_free(struct cli_graph_suspects *suspects);
-bool cli_graph_put_suspect(FILE *out, const struct cli_graph *graph, const struct cli_graph_suspects *suspects,
-                           size_t number);
+bool cli_graph_put_suspect(FILE *out, const struct cli_graph *graph,
+                           const struct cli_graph_suspects *suspects, size_t number);
 bool cli_graph_json_suspect(struct report_json *json, const struct cli_graph *graph,
                             const struct cli_graph_suspects *suspects, size_t number);
 
-/* "3 threads and 1 fiber are stuck: nobody can wake them. They keep 33.9 MB"; the same as members of a
- * JSON object. */
+/* "3 threads and 1 fiber are stuck: nobody can wake them. They keep 33.9 MB"; the same as members
+ * of a JSON object. */
 void cli_graph_put_stuck(FILE *out, const struct graph_stuck *stuck);
 void cli_graph_json_stuck(struct report_json *json, const struct graph_stuck *stuck);
 

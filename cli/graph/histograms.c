@@ -12,7 +12,7 @@
 
 struct class_change {
     uint64_t objects[GRAPH_DUMPS_MOST], bytes[GRAPH_DUMPS_MOST];
-    uint64_t fresh, freed;       /* objects of the last dump that the first has not, and the reverse */
+    uint64_t fresh, freed; /* objects of the last dump that the first has not, and the reverse */
 };
 
 struct class_changes {
@@ -33,7 +33,8 @@ number_of(struct class_changes *changes, const struct graph *graph, uint32_t obj
     uint32_t number = rb_heapprof_strings_intern(&changes->strings, name, strlen(name));
 
     if (number == UINT32_MAX ||
-        !HEAPPROF_MEM_GROW(&changes->mem, changes->all, changes->capacity, (size_t)number + 1)) return 0;
+        !HEAPPROF_MEM_GROW(&changes->mem, changes->all, changes->capacity, (size_t)number + 1))
+        return 0;
     return number + 1;
 }
 
@@ -43,7 +44,8 @@ add_dump(struct class_changes *changes, size_t dump)
 {
     const struct cli_graph *in = &changes->diff->graphs[dump];
     bool last = dump == changes->diff->count - 1;
-    uint32_t *known = calloc((size_t)in->graph.names.class_count + 1, sizeof(*known)); /* string + 1 */
+    uint32_t *known =
+        calloc((size_t)in->graph.names.class_count + 1, sizeof(*known)); /* string + 1 */
     bool room = known;
 
     for (uint32_t object = 1; room && object <= in->graph.count; object++) {
@@ -150,7 +152,8 @@ put_json(const struct class_changes *changes)
         const struct class_change *change = &changes->all[changes->order[i]];
         report_json_line(&json);
         report_json_begin(&json, '{');
-        report_json_member_text(&json, "name", rb_heapprof_strings_get(&changes->strings, changes->order[i], NULL));
+        report_json_member_text(
+            &json, "name", rb_heapprof_strings_get(&changes->strings, changes->order[i], NULL));
         put_numbers(&json, "objects", change->objects, changes->diff->count);
         put_numbers(&json, "bytes", change->bytes, changes->diff->count);
         report_json_member_unsigned(&json, "new", change->fresh);
@@ -173,7 +176,8 @@ cli_graph_histograms(const struct cli_graph_diff *diff, bool as_json, long limit
     for (size_t i = 0; room && i < diff->count; i++) room = add_dump(&changes, i);
     room = room && put_in_order(&changes);
     if (room && as_json) put_json(&changes);
-    else if (room) put_text(&changes, limit && (size_t)limit < changes.count ? (size_t)limit : changes.count);
+    else if (room)
+        put_text(&changes, limit && (size_t)limit < changes.count ? (size_t)limit : changes.count);
     free(changes.order);
     HEAPPROF_MEM_RELEASE(&changes.mem, changes.all, changes.capacity);
     rb_heapprof_strings_free(&changes.strings);

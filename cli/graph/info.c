@@ -56,7 +56,8 @@ put_text(const struct cli *cli, const struct cli_graph *graph, const struct figu
         report_amount(amount, (double)figures[i].number, figures[i].bytes ? "bytes" : "count");
         printf("%-28s%s\n", figures[i].name, amount);
     }
-    if (!says_version_p(names)) printf("%-28s%s\n", "heapprof", "a version before 1.0.0: the file does not say which");
+    if (!says_version_p(names))
+        printf("%-28s%s\n", "heapprof", "a version before 1.0.0: the file does not say which");
     cli_graph_time(time, &graph->graph);
     if (time[0]) printf("%-28s%s\n", "taken", time);
     for (uint32_t i = 0; i < names->fact_count; i++) {

@@ -50,7 +50,8 @@ put_diff(struct cli_graph_page_writer *writer)
     }
     report_json_member_begin(json, "diff", '{');
     report_json_member_begin(json, "names", '[');
-    for (size_t i = 0; i < diff->count; i++) report_json_text(json, cli_html_name(diff->cli->operands[i]));
+    for (size_t i = 0; i < diff->count; i++)
+        report_json_text(json, cli_html_name(diff->cli->operands[i]));
     report_json_end(json, ']');
     json->longest = CLI_GRAPH_PAGE_WAY_MOST;
     room = cli_graph_diff_json(json, diff);
@@ -71,7 +72,8 @@ example_of_suspect(const struct cli_graph_page_writer *writer, const struct grap
     for (uint32_t i = 0; suspect->stack && i < graph->sample_count; i++) {
         uint32_t pattern = patterns->of[graph->samples[i].object];
         if (graph->samples[i].stack == suspect->stack &&
-            (pattern == suspect->part || pattern == suspect->gathered)) return graph->samples[i].object;
+            (pattern == suspect->part || pattern == suspect->gathered))
+            return graph->samples[i].object;
     }
     return suspect->part ? patterns->all[suspect->part].example : suspect->gathered_object;
 }
@@ -90,7 +92,8 @@ put_suspects(struct cli_graph_page_writer *writer)
     json->longest = CLI_GRAPH_PAGE_NAME_MOST;
     report_json_member_begin(json, "suspectExamples", '[');
     for (size_t i = 0; i < writer->suspects.count; i++) {
-        report_json_unsigned(json, writer->chosen.places[example_of_suspect(writer, &writer->suspects.all[i])] - 1);
+        report_json_unsigned(
+            json, writer->chosen.places[example_of_suspect(writer, &writer->suspects.all[i])] - 1);
     }
     report_json_end(json, ']');
     return true;
@@ -122,7 +125,8 @@ put_classes(struct cli_graph_page_writer *writer)
 
     if (room) graph_groups_sort(&groups, true);
     report_json_member_begin(&writer->json, "classes", '[');
-    for (uint32_t i = 0; room && i < groups.count && i < CLASSES_MOST; i++) put_class(writer, &groups.all[i]);
+    for (uint32_t i = 0; room && i < groups.count && i < CLASSES_MOST; i++)
+        put_class(writer, &groups.all[i]);
     report_json_end(&writer->json, ']');
     report_json_member_unsigned(&writer->json, "classesLeftOut",
                                 groups.count > CLASSES_MOST ? groups.count - CLASSES_MOST : 0);
@@ -180,7 +184,8 @@ choose(struct cli_graph_page_writer *writer)
 {
     struct graph *graph = &writer->graph->graph;
 
-    return graph_chosen_make(&writer->chosen, graph, &writer->graph->dominators, writer->page->objects_most) &&
+    return graph_chosen_make(&writer->chosen, graph, &writer->graph->dominators,
+                             writer->page->objects_most) &&
            choose_suspects(writer) && choose_rows(writer) && choose_examples(writer) &&
            graph_chosen_find_referrers(&writer->chosen, graph, CLI_GRAPH_PAGE_REFERENCES_MOST);
 }
@@ -188,7 +193,8 @@ choose(struct cli_graph_page_writer *writer)
 static bool
 find(struct cli_graph_page_writer *writer)
 {
-    writer->stacks = calloc((size_t)writer->graph->graph.names.stack_count + 1, sizeof(*writer->stacks));
+    writer->stacks =
+        calloc((size_t)writer->graph->graph.names.stack_count + 1, sizeof(*writer->stacks));
     if (!writer->stacks ||
         !cli_graph_suspects_find(&writer->suspects, writer->graph, CLI_GRAPH_SUSPECTS_MOST, -1) ||
         !cli_graph_page_tree_make(writer) || !choose(writer)) return false;

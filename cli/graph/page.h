@@ -10,7 +10,8 @@ struct cli_graph_page {
     struct cli_graph *graph;     /* with both trees, and lengths */
     struct cli_graph_diff *diff; /* whose last dump graph is; NULL without earlier dumps. Rows that
                                     are too many for the page are moved to the rest */
-    struct cli_sources *sources; /* where code is read, without places; NULL for a page without code */
+    struct cli_sources
+        *sources; /* where code is read, without places; NULL for a page without code */
     const char *name;            /* name of the file */
     uint32_t objects_most;       /* 1 or more: how many of the largest objects, and how many
                                     first objects of patterns, get their references on the page */

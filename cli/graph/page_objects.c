@@ -30,7 +30,8 @@ put_references_to(struct cli_graph_page_writer *writer, uint32_t object)
 
     report_json_member_unsigned(&writer->json, "toCount", shown + (class_object != 0));
     report_json_member_begin(&writer->json, "to", '[');
-    if (class_object) room = put_reference(writer, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0));
+    if (class_object)
+        room = put_reference(writer, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0));
     if (shown > CLI_GRAPH_PAGE_REFERENCES_MOST) shown = CLI_GRAPH_PAGE_REFERENCES_MOST;
     for (uint32_t i = graph->first[object]; room && i < graph->first[object] + shown; i++) {
         room = put_reference(writer, graph->targets[i], graph->labels[i]);
@@ -50,7 +51,8 @@ put_references_from(struct cli_graph_page_writer *writer, uint32_t place)
     report_json_member_unsigned(&writer->json, "fromCount", shown);
     report_json_member_begin(&writer->json, "from", '[');
     if (shown > chosen->most) shown = chosen->most;
-    for (uint32_t i = 0; room && i < shown; i++) room = put_reference(writer, referrers[i].object, referrers[i].label);
+    for (uint32_t i = 0; room && i < shown; i++)
+        room = put_reference(writer, referrers[i].object, referrers[i].label);
     report_json_end(&writer->json, ']');
     return room;
 }
@@ -69,7 +71,8 @@ put_kept(struct cli_graph_page_writer *writer, uint32_t object)
     report_json_member_begin(&writer->json, "keeps", '[');
     if (shown > CLI_GRAPH_PAGE_REFERENCES_MOST) shown = CLI_GRAPH_PAGE_REFERENCES_MOST;
     for (uint32_t i = 0; room && i < shown; i++) {
-        room = put_reference(writer, children[i], writer->graph->dominator_tree.labels[children[i]]);
+        room =
+            put_reference(writer, children[i], writer->graph->dominator_tree.labels[children[i]]);
     }
     report_json_end(&writer->json, ']');
     return room;
@@ -105,7 +108,8 @@ put_stack(struct cli_graph_page_writer *writer, uint32_t stack)
 
 /* Writes a number that a collection has. */
 static void
-put_number(struct cli_graph_page_writer *writer, uint32_t object, const char *key, enum graph_field field)
+put_number(struct cli_graph_page_writer *writer, uint32_t object, const char *key,
+           enum graph_field field)
 {
     const struct cli_graph *graph = writer->graph;
     double value;
@@ -169,8 +173,9 @@ cli_graph_page_put_objects(struct cli_graph_page_writer *writer)
         uint32_t object = chosen->objects[place];
         report_json_line(&writer->json);
         report_json_begin(&writer->json, '{');
-        room = put_object_head(writer, object) && put_keeper(writer, object) && put_references_to(writer, object) &&
-               put_references_from(writer, place) && put_kept(writer, object);
+        room = put_object_head(writer, object) && put_keeper(writer, object) &&
+               put_references_to(writer, object) && put_references_from(writer, place) &&
+               put_kept(writer, object);
         report_json_end(&writer->json, '}');
     }
     report_json_end(&writer->json, ']');

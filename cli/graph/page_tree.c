@@ -43,7 +43,8 @@ find_growth(struct cli_graph_page_tree *tree, const struct cli_graph_diff *diff)
         if (!holder && row->holder) holder = difference->patterns.all[row->holder].example;
         tree->growth[pattern_of(tree, holder)] += row->grown - (int64_t)row->freed_bytes;
     }
-    for (uint32_t i = tree->patterns.count; i-- > 1;) tree->growth[tree->patterns.all[i].parent] += tree->growth[i];
+    for (uint32_t i = tree->patterns.count; i-- > 1; )
+        tree->growth[tree->patterns.all[i].parent] += tree->growth[i];
     return true;
 }
 
@@ -98,12 +99,14 @@ cli_graph_page_frame(const struct cli_graph_page_tree *tree, uint32_t object)
 /* ---- columns ---- */
 
 /* The value of a pattern in one column. */
-typedef int64_t column_i(const struct cli_graph_page_writer *writer, const struct graph_pattern *pattern);
+typedef int64_t
+column_i(const struct cli_graph_page_writer *writer, const struct graph_pattern *pattern);
 
 static int64_t
 parent_of(const struct cli_graph_page_writer *writer, const struct graph_pattern *pattern)
 {
-    return pattern == writer->tree.patterns.all ? -1 : (int64_t)writer->tree.places[pattern->parent] - 1;
+    return pattern == writer->tree.patterns.all ? -1
+                                                : (int64_t)writer->tree.places[pattern->parent] - 1;
 }
 
 static int64_t

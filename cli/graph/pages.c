@@ -100,13 +100,15 @@ run(struct cli *cli)
     bool complete, read;
     long rows;
 
-    if (!cli_number(cli, CLI_COUNT, 0, 10, &rows) || !cli_graph_limit(cli, &limit_bytes)) return CLI_USAGE;
+    if (!cli_number(cli, CLI_COUNT, 0, 10, &rows) || !cli_graph_limit(cli, &limit_bytes))
+        return CLI_USAGE;
     if (!cli_open(cli, &input, cli->operands[0])) return CLI_WRONG;
     read = graph_pages_read(&pages, cli_more, &input, limit_bytes, &complete, error);
     cli_close(&input);
     if (!read || !complete) cli_unreadable(cli, &input, error);
     if (read) {
-        uint32_t limit = rows && (unsigned long)rows < pages.pin_count ? (uint32_t)rows : pages.pin_count;
+        uint32_t limit =
+            rows && (unsigned long)rows < pages.pin_count ? (uint32_t)rows : pages.pin_count;
         (cli->values[CLI_JSON] ? put_json : put_text)(&pages, limit);
     }
     graph_pages_free(&pages);

@@ -20,7 +20,7 @@ struct selection {
     struct graph_query query;
     enum graph_field sort;
     long      limit;
-    uint64_t *values;            /* by object: what it is sorted by, plus 1; 0 if it is not selected */
+    uint64_t *values; /* by object: what it is sorted by, plus 1; 0 if it is not selected */
     uint8_t  *states;            /* by object: enum selection_state */
     uint32_t *numbers;           /* those that are shown */
     uint32_t  number_count;
@@ -35,14 +35,16 @@ enum selection_state {UNKNOWN, SELECTED, NOT_SELECTED};
     GRAPH_SPACE_GROW(&(selection)->graph.graph.space, (selection)->array, \
                      (selection)->array##_capacity, (size_t)(count))
 #define RELEASE(selection, array) \
-    GRAPH_SPACE_RELEASE(&(selection)->graph.graph.space, (selection)->array, (selection)->array##_capacity)
+    GRAPH_SPACE_RELEASE(&(selection)->graph.graph.space, (selection)->array, \
+                        (selection)->array##_capacity)
 
 /* ---- selecting ---- */
 
 static bool
 number_of(const struct selection *selection, uint32_t object, enum graph_field field, double *value)
 {
-    return graph_field_number(&selection->graph.graph, &selection->graph.dominators, object, field, value);
+    return graph_field_number(&selection->graph.graph, &selection->graph.dominators, object, field,
+                              value);
 }
 
 static void
@@ -80,7 +82,8 @@ choose(struct selection *selection)
     uint32_t count = selection->graph.graph.count, most;
 
     if (!graph_query_bind(&selection->query, &selection->graph.graph, dominators) ||
-        !GROW(selection, values, (size_t)count + 1) || !GROW(selection, states, (size_t)count + 1)) return false;
+        !GROW(selection, values, (size_t)count + 1) || !GROW(selection, states, (size_t)count + 1))
+        return false;
     for (uint32_t object = 1; object <= count; object++) {
         if (dominators->dominators[object] == GRAPH_UNREACHED ||
             !graph_query_match(&selection->query, object)) continue;
@@ -91,10 +94,12 @@ choose(struct selection *selection)
         selection->retained += dominators->retained[object];
     }
     most = (uint32_t)selection->objects;
-    if (selection->limit && (unsigned long)selection->limit < most) most = (uint32_t)selection->limit;
+    if (selection->limit && (unsigned long)selection->limit < most)
+        most = (uint32_t)selection->limit;
     if (most == 0) return true;
     if (!GROW(selection, numbers, 2 * (size_t)most)) return false;
-    selection->number_count = graph_largest_find(selection->numbers, most, selection->values, count + 1);
+    selection->number_count =
+        graph_largest_find(selection->numbers, most, selection->values, count + 1);
     return true;
 }
 
@@ -139,8 +144,8 @@ put_text(const struct selection *selection)
     char amount[REPORT_AMOUNT_MAX];
 
     if (selection->number_count) {
-        printf("%-14s  %10s  %10s  %11s  %11s  what it is, and what keeps it alive\n", "address", "bytes", "retained",
-               "length", "capacity");
+        printf("%-14s  %10s  %10s  %11s  %11s  what it is, and what keeps it alive\n", "address",
+               "bytes", "retained", "length", "capacity");
     }
     for (uint32_t i = 0; i < selection->number_count; i++) {
         if (!put_row(selection, selection->numbers[i])) return false;
@@ -158,12 +163,13 @@ put_text(const struct selection *selection)
 /* ---- objects as JSON ---- */
 
 static void
-json_number(struct report_json *json, const struct selection *selection, uint32_t object, const char *key,
-            enum graph_field field)
+json_number(struct report_json *json, const struct selection *selection, uint32_t object,
+            const char *key, enum graph_field field)
 {
     double value;
 
-    if (number_of(selection, object, field, &value)) report_json_member_unsigned(json, key, (uint64_t)value);
+    if (number_of(selection, object, field, &value))
+        report_json_member_unsigned(json, key, (uint64_t)value);
 }
 
 static bool
@@ -178,7 +184,8 @@ json_row(struct report_json *json, const struct selection *selection, uint32_t o
     json_number(json, selection, object, "length", GRAPH_LENGTH_FIELD);
     json_number(json, selection, object, "capacity", GRAPH_CAPACITY_FIELD);
     json_number(json, selection, object, "unused", GRAPH_UNUSED_FIELD);
-    if (!cli_graph_json_way(json, "way", graph, &selection->graph.shortest, object, false)) return false;
+    if (!cli_graph_json_way(json, "way", graph, &selection->graph.shortest, object, false))
+        return false;
     report_json_end(json, '}');
     return true;
 }
@@ -210,8 +217,8 @@ struct class_fill {
 
 /* Classes with the most unused bytes come first; then those with the most room. */
 static void
-put_fills(const struct selection *selection, const struct class_fill *fills, const uint32_t *classes,
-          uint32_t count)
+put_fills(const struct selection *selection, const struct class_fill *fills,
+          const uint32_t *classes, uint32_t count)
 {
     const struct graph_names *names = &selection->graph.graph.names;
     struct report_json json = {.out = stdout};
@@ -219,7 +226,9 @@ put_fills(const struct selection *selection, const struct class_fill *fills, con
     char amount[REPORT_AMOUNT_MAX];
 
     if (as_json) report_json_begin(&json, '[');
-    else printf("%10s  %6s  %11s  %12s  %12s  class\n", "unused", "fill", "collections", "length", "capacity");
+    else
+        printf("%10s  %6s  %11s  %12s  %12s  class\n", "unused", "fill", "collections", "length",
+               "capacity");
     for (uint32_t i = 0; i < count; i++) {
         const struct class_fill *fill = &fills[classes[i]];
         const char *name = graph_string(names, names->classes[classes[i]].name);
@@ -255,9 +264,11 @@ add_fill(struct class_fill *fill, const struct selection *selection, uint32_t ob
 {
     double length, capacity, unused;
 
-    if (!selection->values[object] || !number_of(selection, object, GRAPH_CAPACITY_FIELD, &capacity) ||
+    if (!selection->values[object] ||
+        !number_of(selection, object, GRAPH_CAPACITY_FIELD, &capacity) ||
         !number_of(selection, object, GRAPH_LENGTH_FIELD, &length) ||
-        !number_of(selection, object, GRAPH_UNUSED_FIELD, &unused)) return;
+        !number_of(selection, object, GRAPH_UNUSED_FIELD, &unused))
+        return;
     fill->collections++;
     fill->length += (uint64_t)length;
     fill->capacity += (uint64_t)capacity;
@@ -312,12 +323,15 @@ static int
 run(struct cli *cli)
 {
     struct selection selection = {.cli = cli, .sort = GRAPH_RETAINED_FIELD};
-    const char *path = cli->operands[0], *expression = cli->operand_count > 1 ? cli->operands[1] : "";
-    int trees = CLI_GRAPH_SHORTEST | CLI_GRAPH_LENGTHS | cli_graph_exactly(cli) | cli_graph_keys(cli);
+    const char *path = cli->operands[0],
+               *expression = cli->operand_count > 1 ? cli->operands[1] : "";
+    int trees =
+        CLI_GRAPH_SHORTEST | CLI_GRAPH_LENGTHS | cli_graph_exactly(cli) | cli_graph_keys(cli);
     int status = CLI_USAGE;
     char error[GRAPH_QUERY_ERROR_MAX];
 
-    if (cli->values[CLI_SORT]) selection.sort = graph_field_find(cli->values[CLI_SORT], strlen(cli->values[CLI_SORT]));
+    if (cli->values[CLI_SORT])
+        selection.sort = graph_field_find(cli->values[CLI_SORT], strlen(cli->values[CLI_SORT]));
     if (!cli_number(cli, CLI_COUNT, 0, 20, &selection.limit)) return CLI_USAGE;
     if (graph_query_parse(&selection.query, expression, error)) {
         status = cli_graph_read(cli, path, &selection.graph, trees);
@@ -343,13 +357,14 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph query app.graph Order", "the Orders, and what each keeps alive"},
-    {"heapprof graph query app.graph 'Hash with length > 1000'", "large Hashes"},
-    {"heapprof graph query app.graph 'file = cart.rb and not old' --sort bytes",
-     "what that file has allocated and is young, if the profiler was on"},
-    {"heapprof graph query app.graph 'unused > 100k'", "collections with much room that is not used"},
-    {"heapprof graph query app.graph --fill", "how much of that room each class has"},
-    {0}
+    { "heapprof graph query app.graph Order", "the Orders, and what each keeps alive" },
+    { "heapprof graph query app.graph 'Hash with length > 1000'", "large Hashes" },
+    { "heapprof graph query app.graph 'file = cart.rb and not old' --sort bytes",
+      "what that file has allocated and is young, if the profiler was on" },
+    { "heapprof graph query app.graph 'unused > 100k'",
+      "collections with much room that is not used" },
+    { "heapprof graph query app.graph --fill", "how much of that room each class has" },
+    { 0 }
 };
 
 const struct cli_command cli_graph_query_command = {

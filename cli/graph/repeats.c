@@ -28,7 +28,8 @@ put_name(FILE *out, const struct repeats_view *view, const struct graph_repeat *
         return true;
     }
     pattern = &view->repeats->patterns.all[row->key];
-    return graph_put_way(out, graph, &view->graph->shortest, pattern->example, pattern->objects > 1);
+    return graph_put_way(out, graph, &view->graph->shortest, pattern->example,
+                         pattern->objects > 1);
 }
 
 void
@@ -107,7 +108,8 @@ put_json(const struct repeats_view *view)
 }
 
 static bool
-show(const struct cli *cli, struct cli_graph *graph, size_t limit_bytes, enum graph_repeats_by by, long rows)
+show(const struct cli *cli, struct cli_graph *graph, size_t limit_bytes, enum graph_repeats_by by,
+     long rows)
 {
     struct graph_repeats repeats;
     struct repeats_view view = {.graph = graph, .repeats = &repeats, .by = by};
@@ -127,7 +129,8 @@ cli_graph_repeats(const struct cli *cli, enum graph_repeats_by by, long rows)
 {
     struct cli_graph graph;
     size_t limit_bytes;
-    int status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_HASHES | CLI_GRAPH_SHORTEST);
+    int status =
+        cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_HASHES | CLI_GRAPH_SHORTEST);
 
     if (status == CLI_DONE) {
         cli_graph_warn(cli, cli->operands[0], &graph);

@@ -58,7 +58,8 @@ put_head(const struct cli *cli, const struct cli_graph *graph)
     cli_graph_put_amount(stdout, (double)(it->bytes - graph->dominators.retained[0]), "bytes");
     fputs(" in ", stdout);
     cli_graph_put_objects(stdout, garbage);
-    printf(" that nothing leads to: the garbage collector will free %s\n", garbage == 1 ? "it" : "them");
+    printf(" that nothing leads to: the garbage collector will free %s\n",
+           garbage == 1 ? "it" : "them");
 }
 
 static bool
@@ -72,7 +73,8 @@ put_suspects(const struct page *page)
     else printf("\nNothing but the program itself keeps %s or more.\n", least);
     for (size_t i = 0; i < suspects->count; i++) {
         struct cli_text text;
-        if (!cli_text_begin(&text) || !cli_graph_put_suspect(text.out, page->graph, suspects, i)) return false;
+        if (!cli_text_begin(&text) || !cli_graph_put_suspect(text.out, page->graph, suspects, i))
+            return false;
         printf("%zu. ", i + 1);
         cli_text_show(&text, 0, false);
         putchar('\n');
@@ -102,8 +104,9 @@ put_classes(const struct page *page)
     for (uint32_t i = 0; i < page->classes.count && i < CLASSES_MOST; i++) {
         const struct graph_group *group = &page->classes.all[i];
         cli_graph_put_group(group, whole);
-        cli_graph_put_class(graph_string(&graph->graph.names, graph->graph.names.classes[group->key].name),
-                            cli_width() > 70 ? cli_width() - 58 : 0);
+        cli_graph_put_class(
+            graph_string(&graph->graph.names, graph->graph.names.classes[group->key].name),
+            cli_width() > 70 ? cli_width() - 58 : 0);
         putchar('\n');
     }
 }
@@ -174,7 +177,8 @@ run(struct cli *cli)
 
     if (!cli_number(cli, CLI_LEAST, 0, -1, &least) ||
         !cli_number(cli, CLI_COUNT, 1, CLI_GRAPH_SUSPECTS_MOST, &most)) return CLI_USAGE;
-    if (most > SUSPECTS_MOST) return cli_usage(cli, "--count=%s: give at most %d", cli->values[CLI_COUNT], SUSPECTS_MOST);
+    if (most > SUSPECTS_MOST)
+        return cli_usage(cli, "--count=%s: give at most %d", cli->values[CLI_COUNT], SUSPECTS_MOST);
     status = cli_graph_read(cli, cli->operands[0], &graph,
                             CLI_GRAPH_SHORTEST | CLI_GRAPH_DOMINATOR_TREE | CLI_GRAPH_LENGTHS |
                                 cli_graph_exactly(cli) | cli_graph_keys(cli));
@@ -188,15 +192,17 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     CLI_GRAPH_KEEPER_OPTIONS,
-    {CLI_LEAST, NULL, "What part of the live memory a suspect keeps at least (default: 5, and 1 MB)"},
-    {CLI_COUNT, NULL, "How many suspects (default: 5)"},
+    { CLI_LEAST, NULL,
+      "What part of the live memory a suspect keeps at least (default: 5, and 1 MB)" },
+    { CLI_COUNT, NULL, "How many suspects (default: 5)" },
     CLI_GRAPH_KEYS_OPTION,
-    {0}
+    { 0 }
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph report app.graph", "what keeps most memory, what keeps that alive, where it was allocated"},
-    {0}
+    { "heapprof graph report app.graph",
+      "what keeps most memory, what keeps that alive, where it was allocated" },
+    { 0 }
 };
 
 const struct cli_command cli_graph_report_command = {

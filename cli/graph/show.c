@@ -164,7 +164,8 @@ on_object(void *data, const struct heapprof_dump_read_object *object)
 static void
 put_to(struct view *view, const struct heapprof_dump_reference *reference)
 {
-    uint32_t object = reference->to.object ? graph_find(&view->graph->graph, reference->to.bits) : 0;
+    uint32_t object =
+        reference->to.object ? graph_find(&view->graph->graph, reference->to.bits) : 0;
     struct cli_text label, value;
 
     if (!cli_text_begin(&label)) {
@@ -331,15 +332,20 @@ run(struct cli *cli)
     int status;
 
     if (!cli_number(cli, CLI_COUNT, 0, 20, &limit)) return CLI_USAGE;
-    if (!strcmp(cli->operands[0], "-")) return cli_usage(cli, "this command reads the dump twice, and stdin can be read only once: give the name of a file");
+    if (!strcmp(cli->operands[0], "-"))
+        return cli_usage(cli, "this command reads the dump twice, and stdin can be read only once: "
+                              "give the name of a file");
     view.limit = limit ? (uint64_t)limit : UINT64_MAX;
-    status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_SHORTEST | cli_graph_exactly(cli));
+    status =
+        cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_SHORTEST | cli_graph_exactly(cli));
     if (status == CLI_DONE) {
         cli_graph_warn(cli, cli->operands[0], &graph);
         view.object = cli_graph_object(&graph.graph, cli->operands[1]);
         view.address = view.object ? graph_address(&graph.graph, view.object) : 0;
         if (view.object) status = show(&view);
-        else status = cli_wrong(cli, "%s: there is no object at %s", cli->operands[0], cli->operands[1]);
+        else
+            status =
+                cli_wrong(cli, "%s: there is no object at %s", cli->operands[0], cli->operands[1]);
     }
     cli_graph_free(&graph);
     return status;

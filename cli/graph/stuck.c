@@ -31,7 +31,8 @@ cli_graph_put_stuck(FILE *out, const struct graph_stuck *stuck)
     bool one = stuck->threads + stuck->fibers == 1;
 
     put_counts(out, stuck->threads, stuck->fibers);
-    fprintf(out, one ? " is stuck: nobody can wake it. It keeps " : " are stuck: nobody can wake them. They keep ");
+    fprintf(out, one ? " is stuck: nobody can wake it. It keeps "
+                     : " are stuck: nobody can wake them. They keep ");
     cli_graph_put_amount(out, (double)stuck->bytes, "bytes");
 }
 
@@ -45,8 +46,8 @@ put_file(FILE *out, const struct graph *graph, const char *place, size_t length)
     if (skipped < length) fprintf(out, "%.*s", (int)(length - skipped), shown);
 }
 
-/* A frame is a label, "code in Object#run at app.rb:12". Sets method and file to what it names. Returns
- * false for another label, and for code of MRI. */
+/* A frame is a label, "code in Object#run at app.rb:12". Sets method and file to what it names.
+ * Returns false for another label, and for code of MRI. */
 static bool
 split_frame(const char *label, const char **method, size_t *method_length, const char **file)
 {
@@ -97,7 +98,8 @@ own_frame(const struct graph *graph, uint32_t stack)
 {
     for (uint32_t i = graph->first[stack]; i < graph->first[stack + 1]; i++) {
         uint32_t label = graph->labels[i];
-        if (graph_label_kind(label) == HEAPPROF_DUMP_FIELD && own_p(graph, graph_label_detail(label))) {
+        if (graph_label_kind(label) == HEAPPROF_DUMP_FIELD &&
+            own_p(graph, graph_label_detail(label))) {
             return graph_label_detail(label);
         }
     }
@@ -121,15 +123,19 @@ put_awaited(FILE *out, const struct graph *graph, const struct graph_stuck_row *
 
     switch (waiter->awaits) {
       case GRAPH_AWAITS_WAKING: fputs(" until it is woken, and nobody else has it", out); break;
-      case GRAPH_AWAITS_RACTOR: fputs(" for somebody who has its Ractor, and nobody else does", out); break;
-      case GRAPH_AWAITS_OWNER: fprintf(out, " for a %s that a stuck thread has locked", name); break;
+      case GRAPH_AWAITS_RACTOR:
+          fputs(" for somebody who has its Ractor, and nobody else does", out);
+          break;
+      case GRAPH_AWAITS_OWNER:
+          fprintf(out, " for a %s that a stuck thread has locked", name);
+          break;
       case GRAPH_AWAITS_THREAD: fprintf(out, " for a %s that is stuck, too", name); break;
       default: fprintf(out, " for a %s that nobody else reaches", name);
     }
 }
 
-/* "130 threads started at worker.rb:12, waiting in Object#run at worker.rb:14 for a Queue that nobody
- * else reaches, keep 33.9 MB" */
+/* "130 threads started at worker.rb:12, waiting in Object#run at worker.rb:14 for a Queue that
+ * nobody else reaches, keep 33.9 MB" */
 static void
 put_row(FILE *out, const struct graph *graph, const struct graph_stuck_row *row)
 {
@@ -209,14 +215,16 @@ put_rest(const struct page *page)
     const struct graph_stuck *stuck = page->stuck;
     uint32_t held = stuck->held_threads + stuck->held_fibers, hidden = 0;
 
-    for (uint32_t i = 0; i < stuck->row_count; i++) hidden += (page->held || !stuck->rows[i].held) && !shown_p(page, i);
+    for (uint32_t i = 0; i < stuck->row_count; i++)
+        hidden += (page->held || !stuck->rows[i].held) && !shown_p(page, i);
     if (hidden) printf("... and %"PRIu32" more\n", hidden);
     if (held) {
         putchar('\n');
         put_counts(stdout, stuck->held_threads, stuck->held_fibers);
         printf(held == 1 ? " waits" : " wait");
-        printf(", too, for what nobody else reaches, but the program has %s, and can end %s%s\n", held == 1 ? "it" : "them",
-               held == 1 ? "it" : "them", page->held ? "" : ": --held shows this");
+        printf(", too, for what nobody else reaches, but the program has %s, and can end %s%s\n",
+               held == 1 ? "it" : "them", held == 1 ? "it" : "them",
+               page->held ? "" : ": --held shows this");
     }
     if (stuck->waiters.unnamed) {
         putchar('\n');
@@ -267,7 +275,8 @@ json_row(struct report_json *json, const struct graph *graph, const struct graph
     json_address(json, "example", graph, row->example.object);
     if (row->example.awaited) {
         json_address(json, "awaited", graph, row->example.awaited);
-        report_json_member_text(json, "awaited_class", graph_class_name(graph, row->example.awaited));
+        report_json_member_text(json, "awaited_class",
+                                graph_class_name(graph, row->example.awaited));
     }
     report_json_end(json, '}');
     return true;
@@ -329,8 +338,9 @@ run(struct cli *cli)
     if (!cli_number(cli, CLI_COUNT, 0, 20, &limit)) return CLI_USAGE;
     status = cli_graph_load(cli, cli->operands[0], &graph, CLI_GRAPH_LENGTHS);
     if (status == CLI_DONE && !graph.graph.complete) {
-        status = cli_wrong(cli, "%s: %s; what is missing could wake threads, so it takes a whole dump",
-                           cli_name(cli->operands[0]), graph.incomplete);
+        status =
+            cli_wrong(cli, "%s: %s; what is missing could wake threads, so it takes a whole dump",
+                      cli_name(cli->operands[0]), graph.incomplete);
     }
     if (status == CLI_DONE) {
         status = show(cli, &graph.graph, limit) ? cli_finish(cli) : cli_wrong(cli, "no memory");
@@ -347,8 +357,9 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph stuck app.graph", "do threads wait for a Queue that is lost, and what do they keep?"},
-    {0}
+    { "heapprof graph stuck app.graph",
+      "do threads wait for a Queue that is lost, and what do they keep?" },
+    { 0 }
 };
 
 const struct cli_command cli_graph_stuck_command = {

@@ -10,16 +10,20 @@
 #define BYTES_LEAST (1 << 20)    /* in a small program, less is no news unless it is half of all */
 
 bool
-cli_graph_suspects_find(struct cli_graph_suspects *suspects, struct cli_graph *graph, size_t most, long percent)
+cli_graph_suspects_find(struct cli_graph_suspects *suspects, struct cli_graph *graph, size_t most,
+                        long percent)
 {
     uint64_t alive = graph->dominators.retained[0];
 
     memset(suspects, 0, sizeof(*suspects));
     suspects->least = alive / 100 * (uint64_t)(percent < 0 ? PERCENT_LEAST : percent) + 1;
-    if (percent < 0 && suspects->least < BYTES_LEAST) suspects->least = BYTES_LEAST < alive / 2 ? BYTES_LEAST : alive / 2;
+    if (percent < 0 && suspects->least < BYTES_LEAST)
+        suspects->least = BYTES_LEAST < alive / 2 ? BYTES_LEAST : alive / 2;
     suspects->all = calloc(most, sizeof(*suspects->all));
-    if (!suspects->all || !graph_patterns_make(&suspects->patterns, &graph->graph, &graph->dominator_tree) ||
-        !graph_patterns_gather(&suspects->patterns, &graph->graph, suspects->least)) return false;
+    if (!suspects->all ||
+        !graph_patterns_make(&suspects->patterns, &graph->graph, &graph->dominator_tree) ||
+        !graph_patterns_gather(&suspects->patterns, &graph->graph, suspects->least))
+        return false;
     suspects->count = graph_suspects(suspects->all, most, &graph->graph, &suspects->patterns,
                                      graph->dominators.retained, suspects->least);
     return suspects->count != SIZE_MAX;
@@ -82,14 +86,16 @@ named_p(const struct telling *telling, const struct graph_pattern *pattern)
 static void
 put_part(const struct telling *telling, uint32_t number)
 {
-    const struct graph_pattern *part = &telling->patterns->all[number], *parent = &telling->patterns->all[part->parent];
+    const struct graph_pattern *part = &telling->patterns->all[number],
+                               *parent = &telling->patterns->all[part->parent];
     bool list = part->loop && part->objects > 1, one_step = part->loop == number;
     bool first = list && one_step && part->parent && parent->class_number == part->class_number;
     uint64_t count = part->objects + (first ? parent->objects : 0);
 
     if (list) fputs("a list of ", telling->out);
     if (!named_p(telling, part) && (!list || one_step)) {
-        graph_put_counted(telling->out, count, "", graph_class_name(&telling->graph->graph, part->example));
+        graph_put_counted(telling->out, count, "",
+                          graph_class_name(&telling->graph->graph, part->example));
         if (part->siblings < 2) put_place(telling, part->example);
         return;
     }
@@ -222,11 +228,12 @@ running_p(const struct graph *graph, const struct graph_pattern *pattern)
 }
 
 bool
-cli_graph_put_suspect(FILE *out, const struct cli_graph *graph, const struct cli_graph_suspects *suspects,
-                      size_t number)
+cli_graph_put_suspect(FILE *out, const struct cli_graph *graph,
+                      const struct cli_graph_suspects *suspects, size_t number)
 {
     const struct graph_suspect *suspect = &suspects->all[number];
-    struct telling telling = {out, graph, &suspects->patterns, suspect, &suspects->patterns.all[suspect->pattern]};
+    struct telling telling = { out, graph, &suspects->patterns, suspect,
+                               &suspects->patterns.all[suspect->pattern] };
     bool many = suspect->count > 1 || telling.pattern->siblings > 1 ||
                 graph_layout(&graph->graph, suspect->object)->thread;
     bool room = true;
@@ -234,7 +241,8 @@ cli_graph_put_suspect(FILE *out, const struct cli_graph *graph, const struct cli
     if (many) put_many(&telling);
     else room = put_one(&telling);
     fputs("; kept alive by ", out);
-    room = graph_put_way(out, &graph->graph, &graph->shortest, suspect->gathered_object, many) && room;
+    room =
+        graph_put_way(out, &graph->graph, &graph->shortest, suspect->gathered_object, many) && room;
     if (running_p(&graph->graph, telling.pattern)) {
         fprintf(out, ": %s not ended", suspect->count > 1 ? "they have" : "it has");
     }
@@ -255,7 +263,8 @@ cli_graph_json_suspect(struct report_json *json, const struct cli_graph *graph,
 
     report_json_line(json);
     report_json_begin(json, '{');
-    if (!cli_text_begin(&text) || !cli_graph_put_suspect(text.out, graph, suspects, number)) return false;
+    if (!cli_text_begin(&text) || !cli_graph_put_suspect(text.out, graph, suspects, number))
+        return false;
     report_json_key(json, "text");
     cli_text_json(&text, json);
     report_json_member_unsigned(json, "retained", suspect->retained);
@@ -266,7 +275,9 @@ cli_graph_json_suspect(struct report_json *json, const struct cli_graph *graph,
     report_json_member_begin(json, "gathered", '{');
     if (!cli_graph_json_object(json, graph, gathered)) return false;
     report_json_end(json, '}');
-    if (!cli_graph_json_way(json, "way", &graph->graph, &graph->shortest, gathered, suspect->count > 1)) return false;
+    if (!cli_graph_json_way(json, "way", &graph->graph, &graph->shortest, gathered,
+                            suspect->count > 1))
+        return false;
     report_json_key(json, "stack");
     cli_graph_json_stack(json, &graph->graph, suspect->stack);
     report_json_end(json, '}');

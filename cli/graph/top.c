@@ -148,11 +148,12 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph top app.graph", "the classes of the live objects"},
-    {"heapprof graph top app.graph --retained", "which classes keep most alive, with all that only they lead to"},
-    {"heapprof graph top app.graph --group stack",
-     "where they were allocated, if the profiler was on"},
-    {0}
+    { "heapprof graph top app.graph", "the classes of the live objects" },
+    { "heapprof graph top app.graph --retained",
+      "which classes keep most alive, with all that only they lead to" },
+    { "heapprof graph top app.graph --group stack",
+      "where they were allocated, if the profiler was on" },
+    { 0 }
 };
 
 const struct cli_command cli_graph_top_command = {

@@ -26,7 +26,8 @@ put_text(struct nodes *nodes, uint32_t number, long depth)
     if (!cli_text_begin(&text)) return false;
     graph_put_step(text.out, &nodes->graph->graph, nodes->patterns, number);
     cli_graph_put_bytes((double)nodes->branches.retained[number]);
-    cli_graph_put_share((double)nodes->branches.retained[number], (double)nodes->branches.retained[0]);
+    cli_graph_put_share((double)nodes->branches.retained[number],
+                        (double)nodes->branches.retained[0]);
     report_amount(amount, (double)pattern->objects, "count");
     printf("  %12s  %*s", amount, (int)(2 * depth), "");
     cli_text_show(&text, 0, false);
@@ -59,7 +60,8 @@ put_children(struct nodes *nodes, uint32_t number, long depth)
 {
     bool room = true;
 
-    for (uint32_t i = nodes->branches.first[number]; room && depth < nodes->depth && i < nodes->branches.first[number + 1]; i++) {
+    for (uint32_t i = nodes->branches.first[number];
+         room && depth < nodes->depth && i < nodes->branches.first[number + 1]; i++) {
         uint32_t child = nodes->branches.children[i];
         if (nodes->branches.retained[child] < nodes->least) break;
         room = nodes->as_json ? begin_json(nodes, child) : put_text(nodes, child, depth);
@@ -101,8 +103,10 @@ run(struct cli *cli)
 
     if (!cli_number(cli, CLI_DEPTH, 1, 16, &nodes.depth) ||
         !cli_number(cli, CLI_LEAST, 0, 1, &least)) return CLI_USAGE;
-    if (nodes.depth > 1000) return cli_usage(cli, "--depth=%s: give at most 1000", cli->values[CLI_DEPTH]);
-    status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_DOMINATOR_TREE | cli_graph_exactly(cli));
+    if (nodes.depth > 1000)
+        return cli_usage(cli, "--depth=%s: give at most 1000", cli->values[CLI_DEPTH]);
+    status = cli_graph_read(cli, cli->operands[0], &graph,
+                            CLI_GRAPH_DOMINATOR_TREE | cli_graph_exactly(cli));
     if (status == CLI_DONE) {
         bool room;
         cli_doing("merging paths");

@@ -18,7 +18,7 @@ put(FILE *out, void *data)
     return room;
 }
 
-/* Makes the page of the dump in page->graph, which is that of the last operand. Returns a status. */
+/* Makes the page of the dump in page->graph, which is the last operand's. Returns a status. */
 static int
 show(const struct cli *cli, struct cli_graph_page *page)
 {
@@ -28,7 +28,8 @@ show(const struct cli *cli, struct cli_graph_page *page)
     int status;
 
     page->name = cli_html_name(path);
-    if (cli->values[CLI_NO_SOURCES]) return cli_html_show(cli, put, page, cli->values[CLI_OUTPUT], cli->values[CLI_OPEN]);
+    if (cli->values[CLI_NO_SOURCES])
+        return cli_html_show(cli, put, page, cli->values[CLI_OUTPUT], cli->values[CLI_OPEN]);
     if (!cli_source_roots_find(&sources.roots, cli, cli->values[CLI_SOURCES], path,
                                graph_fact(names, "directory"))) return CLI_USAGE;
     page->sources = &sources;
@@ -78,7 +79,8 @@ run(struct cli *cli)
 
     if (!cli_html_there(cli)) return CLI_WRONG;
     if (!cli_number(cli, CLI_COUNT, 1, 500, &count)) return CLI_USAGE;
-    if (count > OBJECTS_MOST) return cli_usage(cli, "--count=%s: give at most %d", cli->values[CLI_COUNT], OBJECTS_MOST);
+    if (count > OBJECTS_MOST)
+        return cli_usage(cli, "--count=%s: give at most %d", cli->values[CLI_COUNT], OBJECTS_MOST);
     page.objects_most = (uint32_t)count;
     return cli->operand_count > 1 ? show_difference(cli, &page) : show_one(cli, &page);
 }
@@ -97,15 +99,18 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph view app.graph", "what keeps what alive, in the browser"},
-    {"heapprof graph view app.graph -o app.html", "as a file"},
-    {"heapprof graph view 1.graph 2.graph", "what has grown, what holds it, and where that is in the heap"},
-    {"heapprof graph view app.graph --sources=.", "with lines of source, of a program whose code is here"},
-    {0}
+    { "heapprof graph view app.graph", "what keeps what alive, in the browser" },
+    { "heapprof graph view app.graph -o app.html", "as a file" },
+    { "heapprof graph view 1.graph 2.graph",
+      "what has grown, what holds it, and where that is in the heap" },
+    { "heapprof graph view app.graph --sources=.",
+      "with lines of source, of a program whose code is here" },
+    { 0 }
 };
 
 const struct cli_command cli_graph_view_command = {
-    .name = "graph view", .arguments = "[options] FILE [NEWER...]",
+    .name = "graph view",
+    .arguments = "[options] FILE [NEWER...]",
     .summary = "A page with suspects, what keeps what, classes and objects; or what has grown",
     .description =
         "Writes one HTML page that needs no network, and prints its name. The page has:\n"
@@ -123,8 +128,13 @@ const struct cli_command cli_graph_view_command = {
         "A dump may come from anybody, and may name any file. So source is read only where\n"
         "`heapprof view` reads it, see there: below the directory that the dump is in, or\n"
         "below --sources=DIR, in this ruby's library, and in this user's gems.",
-    .readers =
-        "the owner of the page alone (mode 0600). It names classes, methods and files, and has lines of source\n"
-        "unless --no-sources is given: read it before you pass it on.",
-    .options = options, .examples = examples, .least = 1, .most = GRAPH_DUMPS_MOST, .writes_output = true, .run = run,
+    .readers = "the owner of the page alone (mode 0600). It names classes, methods and files, and "
+               "has lines of source\n"
+               "unless --no-sources is given: read it before you pass it on.",
+    .options = options,
+    .examples = examples,
+    .least = 1,
+    .most = GRAPH_DUMPS_MOST,
+    .writes_output = true,
+    .run = run,
 };

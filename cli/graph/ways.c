@@ -108,7 +108,9 @@ cli_graph_ways_close(struct cli_graph_ways *ways, const struct graph_tree *tree,
         else ways->entries[at]--;
         *any = true;
         if (!direct) continue;
-        if (!HEAPPROF_ARRAY_GROW(closed->references, closed->reference_capacity, closed->reference_count + 1)) return false;
+        if (!HEAPPROF_ARRAY_GROW(closed->references, closed->reference_capacity,
+                                 closed->reference_count + 1))
+            return false;
         closed->references[closed->reference_count++] =
             (struct graph_closed_reference){from, at, tree->labels[at]};
     }

@@ -98,7 +98,9 @@ put_ways(struct question *question, uint32_t object)
         struct graph_tree tree;
         room = graph_shortest(&tree, &graph->graph, &ways.closed);
         more = room && tree.from[object] != GRAPH_UNREACHED;
-        if (more) room = put_way(question, &tree, object, number) && cli_graph_ways_close(&ways, &tree, &more);
+        if (more)
+            room = put_way(question, &tree, object, number) &&
+                   cli_graph_ways_close(&ways, &tree, &more);
         graph_tree_free(&tree);
     }
     cli_graph_ways_end(&ways);
@@ -201,7 +203,8 @@ put_row(struct question *question, const struct row *row)
 static bool
 put_rows(struct question *question, const struct row *rows, size_t count)
 {
-    size_t limit = question->limit && (size_t)question->limit < count ? (size_t)question->limit : count;
+    size_t limit =
+        question->limit && (size_t)question->limit < count ? (size_t)question->limit : count;
 
     if (question->as_json) report_json_begin(&question->json, '[');
     else printf("%12s  %10s  %-14s  kept alive by\n", "objects", "bytes", "one of them");
@@ -248,7 +251,8 @@ show(struct question *question)
     uint32_t object = cli_graph_object(&question->graph->graph, what);
     int status = CLI_DONE;
 
-    if (object) status = show_object(question, object) ? CLI_DONE : cli_wrong(question->cli, "no memory");
+    if (object)
+        status = show_object(question, object) ? CLI_DONE : cli_wrong(question->cli, "no memory");
     else status = show_class(question, what);
     return status == CLI_DONE ? cli_finish(question->cli) : status;
 }
@@ -262,7 +266,8 @@ run(struct cli *cli)
     int status;
 
     if (!cli_number(cli, CLI_COUNT, 0, 10, &question.limit)) return CLI_USAGE;
-    status = cli_graph_read(cli, cli->operands[0], &graph, cli_graph_exactly(cli) | cli_graph_keys(cli));
+    status =
+        cli_graph_read(cli, cli->operands[0], &graph, cli_graph_exactly(cli) | cli_graph_keys(cli));
     if (status == CLI_DONE) {
         cli_graph_warn(cli, cli->operands[0], &graph);
         status = show(&question);

@@ -36,7 +36,8 @@ cli_attach_open(const struct cli *cli, const char *name, enum cli_attach_to to)
     else if (!parse_pid(name, &pid)) {
         char advice[CLI_KIND_ADVICE_MAX];
         bool file = cli_kind_advise(advice, cli_kind_of_file(name), cli->command, name);
-        cli_wrong(cli, "%s: %s", name, file ? advice : "is not a PID; give the number of a process");
+        cli_wrong(cli, "%s: %s", name,
+                  file ? advice : "is not a PID; give the number of a process");
         return NULL;
     }
     else target = attach_target_open_pid(pid, error);
@@ -60,7 +61,8 @@ model_of(struct attach_vm *vm, const struct heapprof_snapshot *snapshot, char *e
 
     attach_heap_build(vm, build);
     char *bytes = rb_heapprof_pprof_encode(snapshot, "ruby", build, &size);
-    struct heapprof_model *model = bytes ? rb_heapprof_reader_read_bytes(bytes, size, reader_error) : NULL;
+    struct heapprof_model *model =
+        bytes ? rb_heapprof_reader_read_bytes(bytes, size, reader_error) : NULL;
 
     free(bytes);
     if (!model) attach_target_say(vm->target, error, "%s", reader_error);

@@ -9,7 +9,8 @@ enum cli_attach_to {CLI_ATTACH_PROCESS, CLI_ATTACH_CORE, CLI_ATTACH_AND_SIGNAL};
 /* Opens the process with that PID, or the core in that file. After that, this program keeps only
  * the rights to read it. With CLI_ATTACH_AND_SIGNAL it also keeps the right to send it signals.
  * Returns NULL after telling the user why it failed. */
-struct attach_target *cli_attach_open(const struct cli *cli, const char *name, enum cli_attach_to to);
+struct attach_target *
+cli_attach_open(const struct cli *cli, const char *name, enum cli_attach_to to);
 
 /* stop is "auto", "always", "never", or NULL for the default. */
 enum attach_look_mode cli_attach_mode(const char *stop);

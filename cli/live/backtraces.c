@@ -37,10 +37,12 @@ directory_of(const struct attach_target *target)
 
 /* Returns which of the stack's frames is the innermost of the application; or count if none is. */
 static size_t
-find_own(const struct attach_looks *looks, const struct attach_look_stack *stack, const char *directory)
+find_own(const struct attach_looks *looks, const struct attach_look_stack *stack,
+         const char *directory)
 {
     for (size_t i = 0; i < stack->count; i++) {
-        const struct heapprof_function *function = attach_names_get(looks->names, looks->frames[stack->first + i].function);
+        const struct heapprof_function *function =
+            attach_names_get(looks->names, looks->frames[stack->first + i].function);
         if (function->path && report_own_p(get(looks, function->path, NULL), directory)) return i;
     }
     return stack->count;
@@ -79,15 +81,17 @@ put_name(FILE *out, struct attach_looks *looks, uint64_t string)
 
 /* Writes where in the application the thread is, if that is not its first frame. */
 static void
-put_own(FILE *out, const struct attach_looks *looks, const struct attach_look_stack *stack, const char *directory)
+put_own(FILE *out, const struct attach_looks *looks, const struct attach_look_stack *stack,
+        const char *directory)
 {
     size_t own = find_own(looks, stack, directory);
     if (own == 0 || own == stack->count) return;
 
     const struct attach_look_frame *frame = &looks->frames[stack->first + own];
     const struct heapprof_function *function = attach_names_get(looks->names, frame->function);
-    report_print(out, " at %s:%"PRIu32" in '%s'", report_short_path(get(looks, function->path, NULL), directory),
-                 frame->line, get(looks, function->name, NULL));
+    report_print(out, " at %s:%" PRIu32 " in '%s'",
+                 report_short_path(get(looks, function->path, NULL), directory), frame->line,
+                 get(looks, function->name, NULL));
 }
 
 static void
@@ -97,7 +101,8 @@ put_stack(FILE *out, struct attach_looks *looks, size_t number, bool ractors, co
 
     bool fiber = stack->thread.state == ATTACH_THREAD_FIBER;
 
-    fprintf(out, fiber ? "Fiber %zu of thread" : "Thread %zu", fiber ? number + 1 - looks->threads.count : number + 1);
+    fprintf(out, fiber ? "Fiber %zu of thread" : "Thread %zu",
+            fiber ? number + 1 - looks->threads.count : number + 1);
     put_name(out, looks, stack->thread.name);
     fprintf(out, ": %s", attach_thread_state_name(stack->thread.state));
     put_own(out, looks, stack, directory);
@@ -108,7 +113,8 @@ put_stack(FILE *out, struct attach_looks *looks, size_t number, bool ractors, co
         put_name(out, looks, stack->thread.ractor_name);
     }
     fputs(stack->failed ? ", its stack cannot be read\n" : "\n", out);
-    for (size_t i = 0; i < stack->count; i++) put_frame(out, looks, &looks->frames[stack->first + i]);
+    for (size_t i = 0; i < stack->count; i++)
+        put_frame(out, looks, &looks->frames[stack->first + i]);
 }
 
 static bool
@@ -133,7 +139,8 @@ put_all(FILE *out, struct attach_looks *looks)
 /* ---- as JSON ---- */
 
 static void
-json_interned(struct report_json *json, const struct attach_looks *looks, const char *key, uint32_t string)
+json_interned(struct report_json *json, const struct attach_looks *looks, const char *key,
+              uint32_t string)
 {
     size_t length;
     const char *text = get(looks, string, &length);
@@ -153,7 +160,8 @@ json_name(struct report_json *json, struct attach_looks *looks, const char *key,
 }
 
 static void
-json_frame(struct report_json *json, const struct attach_looks *looks, const struct attach_look_frame *frame)
+json_frame(struct report_json *json, const struct attach_looks *looks,
+           const struct attach_look_frame *frame)
 {
     const struct heapprof_function *function = attach_names_get(looks->names, frame->function);
 
@@ -167,8 +175,8 @@ json_frame(struct report_json *json, const struct attach_looks *looks, const str
 }
 
 static void
-json_stack(struct report_json *json, struct attach_looks *looks, const struct attach_look_stack *stack,
-           const char *directory)
+json_stack(struct report_json *json, struct attach_looks *looks,
+           const struct attach_look_stack *stack, const char *directory)
 {
     report_json_begin(json, '{');
     json_name(json, looks, "name", stack->thread.name);
@@ -184,7 +192,8 @@ json_stack(struct report_json *json, struct attach_looks *looks, const struct at
     if (own < stack->count) report_json_unsigned(json, own);
     else report_json_null(json);
     report_json_member_begin(json, "frames", '[');
-    for (size_t i = 0; i < stack->count; i++) json_frame(json, looks, &looks->frames[stack->first + i]);
+    for (size_t i = 0; i < stack->count; i++)
+        json_frame(json, looks, &looks->frames[stack->first + i]);
     report_json_end(json, ']');
     report_json_end(json, '}');
 }

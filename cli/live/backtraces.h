@@ -6,7 +6,7 @@
 
 /* Looks once. If fibers is true, it also looks at fibers that do not run. Writes to json, or to
  * out if json is NULL. Returns false if nothing was written; error says why. */
-bool cli_backtraces(struct attach_target *target, enum attach_look_mode mode, bool fibers, FILE *out,
-                    struct report_json *json, char error[ATTACH_TARGET_ERROR_MAX]);
+bool cli_backtraces(struct attach_target *target, enum attach_look_mode mode, bool fibers,
+                    FILE *out, struct report_json *json, char error[ATTACH_TARGET_ERROR_MAX]);
 
 #endif

@@ -101,7 +101,8 @@ record(struct session *session)
 {
     int64_t next = session->began_ns;
 
-    while (!interrupted && !session->memory && !(session->child && cli_child_poll(session->child))) {
+    while (!interrupted && !session->memory &&
+           !(session->child && cli_child_poll(session->child))) {
         int64_t now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
         if (session->end_ns && now >= session->end_ns) break;
         if (!refresh(session, now)) break;
@@ -131,14 +132,19 @@ say_counts(const struct session *session, int64_t duration_ns)
 
     report_count(looks, session->taken, "look", "looks");
     report_count(stacks, counts.stacks, "stack", "stacks");
-    fprintf(stderr, "heapprof record: %s in %.1f s (%"PRIu64" were due, %"PRIu64" came too late); "
-            "%s, %"PRIu64" read in part (torn), %"PRIu64" not read\n", looks,
-            (double)duration_ns / (double)SECOND_NS, session->asked, session->late, stacks, counts.torn, counts.failed);
+    fprintf(stderr,
+            "heapprof record: %s in %.1f s (%" PRIu64 " were due, %" PRIu64 " came too late); "
+            "%s, %" PRIu64 " read in part (torn), %" PRIu64 " not read\n",
+            looks, (double)duration_ns / (double)SECOND_NS, session->asked, session->late, stacks,
+            counts.torn, counts.failed);
     if (counts.not_stopped) {
         report_count(times, counts.not_stopped, "time", "times");
-        fprintf(stderr, "heapprof record: %s a thread could not be stopped, and was read as it ran\n", times);
+        fprintf(stderr,
+                "heapprof record: %s a thread could not be stopped, and was read as it ran\n",
+                times);
     }
-    if (session->memory) fprintf(stderr, "heapprof record: it ended early, because there is no memory left\n");
+    if (session->memory)
+        fprintf(stderr, "heapprof record: it ended early, because there is no memory left\n");
 }
 
 static struct heapprof_model *
@@ -146,14 +152,16 @@ model_of(struct session *session, int64_t duration_ns)
 {
     struct attach_look_counts counts = attach_processes_counts(&session->processes);
     char asked[200], stacks[200];
-    const char *comments[COMMENTS_MOST + 1] = {HEAPPROF_COMMENT_VERSION HEAPPROF_VERSION, asked, stacks};
+    const char *comments[COMMENTS_MOST + 1] = { HEAPPROF_COMMENT_VERSION HEAPPROF_VERSION, asked,
+                                                stacks };
     size_t count = 3;
 
-    snprintf(asked, sizeof(asked), "looks: asked %"PRIu64", taken %"PRIu64", late %"PRIu64, session->asked,
-             session->taken, session->late);
-    snprintf(stacks, sizeof(stacks), "stacks: read %"PRIu64", torn %"PRIu64", failed %"PRIu64, counts.stacks,
-             counts.torn, counts.failed);
-    for (char *line = strtok(session->origin, "\n"); line && count < COMMENTS_MOST; line = strtok(NULL, "\n")) {
+    snprintf(asked, sizeof(asked), "looks: asked %" PRIu64 ", taken %" PRIu64 ", late %" PRIu64,
+             session->asked, session->taken, session->late);
+    snprintf(stacks, sizeof(stacks), "stacks: read %" PRIu64 ", torn %" PRIu64 ", failed %" PRIu64,
+             counts.stacks, counts.torn, counts.failed);
+    for (char *line = strtok(session->origin, "\n"); line && count < COMMENTS_MOST;
+         line = strtok(NULL, "\n")) {
         comments[count++] = line;
     }
     return attach_record_model(&session->record, comments, session->wall_began_ns, duration_ns);
@@ -199,7 +207,8 @@ save(struct session *session, const struct heapprof_model *model)
     const char *out = output_of(session, name, sizeof(name));
     int status = export ? cli_export(cli, export, model, out) : cli_save(cli, model, out);
 
-    if (status == CLI_DONE && out && strcmp(out, "-")) fprintf(stderr, "heapprof record: wrote %s\n", out);
+    if (status == CLI_DONE && out && strcmp(out, "-"))
+        fprintf(stderr, "heapprof record: wrote %s\n", out);
     return status;
 }
 
@@ -282,9 +291,12 @@ read_options(struct session *session, struct attach_record_options *options)
 
     if (!read_rate(cli, &session->period_ns) || !read_duration(cli, &session->end_ns)) return false;
     *options = (struct attach_record_options){
-        .mode = read_mode(cli->values[CLI_MODE]), .threads = cli->values[CLI_THREADS] && labels,
-        .thread_frames = cli->values[CLI_THREADS] && !labels && !chart, .idle = cli->values[CLI_IDLE],
-        .collections = cli->values[CLI_GC], .no_lines = cli->values[CLI_NO_LINES],
+        .mode = read_mode(cli->values[CLI_MODE]),
+        .threads = cli->values[CLI_THREADS] && labels,
+        .thread_frames = cli->values[CLI_THREADS] && !labels && !chart,
+        .idle = cli->values[CLI_IDLE],
+        .collections = cli->values[CLI_GC],
+        .no_lines = cli->values[CLI_NO_LINES],
         .in_order = chart,
         .period_ns = (uint64_t)session->period_ns,
     };
@@ -323,7 +335,8 @@ static bool
 add_pids(struct session *session)
 {
     for (size_t i = 0; i < session->cli->operand_count; i++) {
-        struct attach_target *target = cli_attach_open(session->cli, session->cli->operands[i], CLI_ATTACH_PROCESS);
+        struct attach_target *target =
+            cli_attach_open(session->cli, session->cli->operands[i], CLI_ATTACH_PROCESS);
         if (!target) return false;
         pid_t pid = target->pid;
         attach_target_close(target);
@@ -366,8 +379,8 @@ run(struct cli *cli)
     if (!read_options(&session, &options)) return CLI_USAGE;
     if (!writable(cli)) return CLI_WRONG;
     attach_record_init(&session.record, &options);
-    attach_processes_init(&session.processes, &session.record.names, cli_attach_mode(cli->values[CLI_STOP]),
-                               cli->values[CLI_CHILDREN]);
+    attach_processes_init(&session.processes, &session.record.names,
+                          cli_attach_mode(cli->values[CLI_STOP]), cli->values[CLI_CHILDREN]);
     session.processes.with_cpu = options.mode == ATTACH_RECORD_CPU;
     status = pid_p(cli->operands[0]) ? record_pids(&session) : record_command(&session);
     attach_processes_free(&session.processes);
@@ -376,29 +389,37 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {CLI_RATE, NULL, "Look N times a second (default: 99)"},
-    {CLI_DURATION, NULL, "How long to record (default: 10; a command: until it ends)"},
-    {CLI_MODE, "wall cpu gvl", "Which time counts. wall: all that is not idle. cpu: on a processor. gvl: with Ruby's global lock"},
-    {CLI_STOP, "auto always never", "Which threads to stop while they are read (default: auto)"},
-    {CLI_THREADS, NULL, "Count each thread by itself"},
-    {CLI_IDLE, NULL, "Also count threads that sleep, or wait for other threads or for the network"},
-    {CLI_GC, NULL, "Show garbage collection as a function"},
-    {CLI_CHILDREN, NULL, "Record child processes, too"},
-    {CLI_NO_LINES, NULL, "Count by function, not by line"},
-    {CLI_TO, "pprof collapsed speedscope chart", "What to write. chart: what ran when (default: pprof)"},
-    {CLI_OUTPUT, NULL, "Where to write it (default: heapprof-PID-time.pb.gz; other formats: stdout)"},
-    {0}
+    { CLI_RATE, NULL, "Look N times a second (default: 99)" },
+    { CLI_DURATION, NULL, "How long to record (default: 10; a command: until it ends)" },
+    { CLI_MODE, "wall cpu gvl",
+      "Which time counts. wall: all that is not idle. cpu: on a processor. gvl: with Ruby's global "
+      "lock" },
+    { CLI_STOP, "auto always never", "Which threads to stop while they are read (default: auto)" },
+    { CLI_THREADS, NULL, "Count each thread by itself" },
+    { CLI_IDLE, NULL,
+      "Also count threads that sleep, or wait for other threads or for the network" },
+    { CLI_GC, NULL, "Show garbage collection as a function" },
+    { CLI_CHILDREN, NULL, "Record child processes, too" },
+    { CLI_NO_LINES, NULL, "Count by function, not by line" },
+    { CLI_TO, "pprof collapsed speedscope chart",
+      "What to write. chart: what ran when (default: pprof)" },
+    { CLI_OUTPUT, NULL,
+      "Where to write it (default: heapprof-PID-time.pb.gz; other formats: stdout)" },
+    { 0 }
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof record 4242", "ten seconds of that process, a hundred times a second"},
-    {"heapprof record --mode cpu --threads -o time.pb.gz -- bundle exec rake import", "a command until it ends"},
-    {"heapprof record 4242 --to chart -o chart.json && npx speedscope chart.json", "what came after what"},
-    {0}
+    { "heapprof record 4242", "ten seconds of that process, a hundred times a second" },
+    { "heapprof record --mode cpu --threads -o time.pb.gz -- bundle exec rake import",
+      "a command until it ends" },
+    { "heapprof record 4242 --to chart -o chart.json && npx speedscope chart.json",
+      "what came after what" },
+    { 0 }
 };
 
 const struct cli_command cli_record_command = {
-    .name = "record", .arguments = "[options] PID... | -- COMMAND...",
+    .name = "record",
+    .arguments = "[options] PID... | -- COMMAND...",
     .summary = "Record where a running Ruby spends its time",
     .description =
         "Looks at a process, or at a command from its start, many times a second, and writes how\n"
@@ -409,8 +430,14 @@ const struct cli_command cli_record_command = {
         "last line on stderr says how many looks were taken, how many were due, and how many came\n"
         "too late. It also says how many stacks were read only in part (torn), and how many could\n"
         "not be read.",
-    .readers =
-        "only the owner of the file (mode 0600). It names the methods, files and threads that were seen.\n"
-        "With another format and no --output it goes to stdout.",
-    .options = options, .examples = examples, .least = 1, .most = 100000, .operand = CLI_PIDS, .writes_output = true, .run = run,
+    .readers = "only the owner of the file (mode 0600). It names the methods, files and threads "
+               "that were seen.\n"
+               "With another format and no --output it goes to stdout.",
+    .options = options,
+    .examples = examples,
+    .least = 1,
+    .most = 100000,
+    .operand = CLI_PIDS,
+    .writes_output = true,
+    .run = run,
 };

@@ -65,9 +65,11 @@ write_file(struct snapshot_session *session, const struct heapprof_snapshot *sna
     int error;
 
     if (!bytes) return cli_wrong(cli, "no memory");
-    if (!rb_heapprof_series_next(&session->series, session->program, session->last, sizeof(session->last))) {
+    if (!rb_heapprof_series_next(&session->series, session->program, session->last,
+                                 sizeof(session->last))) {
         free(bytes);
-        return cli_wrong(cli, "--output=%s: the name of the file is too long", cli->values[CLI_OUTPUT]);
+        return cli_wrong(cli, "--output=%s: the name of the file is too long",
+                         cli->values[CLI_OUTPUT]);
     }
     error = rb_heapprof_file_write_whole(session->last, bytes, size, true);
     free(bytes);
@@ -77,13 +79,15 @@ write_file(struct snapshot_session *session, const struct heapprof_snapshot *sna
 }
 
 static void
-say(const struct snapshot_session *session, const struct heapprof_snapshot *snapshot, const struct attach_heap_counts *counts)
+say(const struct snapshot_session *session, const struct heapprof_snapshot *snapshot,
+    const struct attach_heap_counts *counts)
 {
     char samples[REPORT_COUNT_MAX];
 
     report_count(samples, snapshot->facts.live_samples, "sample", "samples");
     report_print(stderr, "heapprof snapshot: wrote %s: %s alive", session->last, samples);
-    if (counts->stops) fprintf(stderr, ", process stopped for %.1f ms", (double)counts->stopped_ns / 1e6);
+    if (counts->stops)
+        fprintf(stderr, ", process stopped for %.1f ms", (double)counts->stopped_ns / 1e6);
     fputc('\n', stderr);
 }
 
@@ -92,7 +96,8 @@ take(struct snapshot_session *session)
 {
     char error[ATTACH_TARGET_ERROR_MAX];
     struct attach_heap_counts counts = {0};
-    struct heapprof_snapshot *snapshot = attach_heap_read(session->vm, session->stop, &counts, error);
+    struct heapprof_snapshot *snapshot =
+        attach_heap_read(session->vm, session->stop, &counts, error);
 
     if (!snapshot) return cli_wrong(session->cli, "%s", error);
     attach_origin_of_target(session->target, snapshot);
@@ -154,7 +159,8 @@ name_files(struct snapshot_session *session, bool numbered, long keep)
 
     for (; *from && length < sizeof(out) - 16; from++) {
         if (from[0] == '%' && from[1] == 'p') {
-            length += (size_t)snprintf(out + length, sizeof(out) - length, "%d", (int)session->target->pid);
+            length += (size_t)snprintf(out + length, sizeof(out) - length, "%d",
+                                       (int)session->target->pid);
             from++;
         }
         else out[length++] = *from;
@@ -214,7 +220,8 @@ run(struct cli *cli)
     struct snapshot_session session = {.cli = cli};
     const char *core = cli->values[CLI_CORE];
 
-    if ((core != NULL) == (cli->operand_count == 1)) return cli_usage(cli, "give either a PID or --core=FILE");
+    if ((core != NULL) == (cli->operand_count == 1))
+        return cli_usage(cli, "give either a PID or --core=FILE");
     session.target = cli_attach_open(cli, core ? core : cli->operands[0],
                                      core ? CLI_ATTACH_CORE : CLI_ATTACH_PROCESS);
     if (!session.target) return CLI_WRONG;
@@ -224,25 +231,31 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {CLI_OUTPUT, NULL, "Where to write it. %p is the PID, %n counts (default: heapprof-%p.pb.gz)"},
-    {CLI_EVERY, NULL, "Take one every SECONDS, until ^C or until the process ends"},
-    {CLI_KEEP, NULL, "Keep N of these: the first, and more of the newer than of the older ones. 1 keeps the newest, 0 all (default: 10)"},
-    {CLI_DIFF, NULL, "Show what grew since that profile"},
-    {CLI_STOP, "auto never", "Whether to stop the process. auto: for milliseconds, if it changes all the time"},
-    {CLI_CORE, NULL, "Read a core file instead of a process"},
-    {0}
+    { CLI_OUTPUT, NULL,
+      "Where to write it. %p is the PID, %n counts (default: heapprof-%p.pb.gz)" },
+    { CLI_EVERY, NULL, "Take one every SECONDS, until ^C or until the process ends" },
+    { CLI_KEEP, NULL,
+      "Keep N of these: the first, and more of the newer than of the older ones. 1 keeps the "
+      "newest, 0 all (default: 10)" },
+    { CLI_DIFF, NULL, "Show what grew since that profile" },
+    { CLI_STOP, "auto never",
+      "Whether to stop the process. auto: for milliseconds, if it changes all the time" },
+    { CLI_CORE, NULL, "Read a core file instead of a process" },
+    { 0 }
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof snapshot 4242", "the heap of that process, now"},
-    {"heapprof snapshot 4242 -o new.pb.gz --diff old.pb.gz", "and what grew since"},
-    {"heapprof snapshot 4242 --every 60 --keep 10", "one a minute; ten are kept, the first among them"},
-    {"heapprof snapshot --core core.4242", "what a process held when it ended"},
-    {0}
+    { "heapprof snapshot 4242", "the heap of that process, now" },
+    { "heapprof snapshot 4242 -o new.pb.gz --diff old.pb.gz", "and what grew since" },
+    { "heapprof snapshot 4242 --every 60 --keep 10",
+      "one a minute; ten are kept, the first among them" },
+    { "heapprof snapshot --core core.4242", "what a process held when it ended" },
+    { 0 }
 };
 
 const struct cli_command cli_snapshot_command = {
-    .name = "snapshot", .arguments = "[options] PID",
+    .name = "snapshot",
+    .arguments = "[options] PID",
     .summary = "Take the heap profile of a running process",
     .description =
         "Reads the heap profile of a process that runs under RUBY_HEAPPROF, from outside. The\n"
@@ -256,7 +269,14 @@ const struct cli_command cli_snapshot_command = {
         "The process has to be of the same build as this program. `heapprof stacks --help` says\n"
         "what rights it needs.",
     .readers =
-        "only the owner of the file (mode 0600): the user who runs heapprof, not the user of the process.\n"
+        "only the owner of the file (mode 0600): the user who runs heapprof, not the user of the "
+        "process.\n"
         "It names methods, classes, files and the command line, but has no contents of objects.",
-    .options = options, .examples = examples, .least = 0, .most = 1, .operand = CLI_PIDS, .writes_output = true, .run = run,
+    .options = options,
+    .examples = examples,
+    .least = 0,
+    .most = 1,
+    .operand = CLI_PIDS,
+    .writes_output = true,
+    .run = run,
 };

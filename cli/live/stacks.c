@@ -14,7 +14,8 @@ show_target(struct cli *cli, const char *name, enum cli_attach_to to, struct rep
     if (!target) return CLI_WRONG;
 
     char error[ATTACH_TARGET_ERROR_MAX];
-    bool shown = cli_backtraces(target, cli_attach_mode(cli->values[CLI_STOP]), cli->values[CLI_FIBERS], stdout, json, error);
+    bool shown = cli_backtraces(target, cli_attach_mode(cli->values[CLI_STOP]),
+                                cli->values[CLI_FIBERS], stdout, json, error);
     attach_target_close(target);
     return shown ? CLI_DONE : cli_wrong(cli, "%s", error);
 }
@@ -22,7 +23,9 @@ show_target(struct cli *cli, const char *name, enum cli_attach_to to, struct rep
 static int
 show_targets(struct cli *cli, struct report_json *json)
 {
-    int status = cli->values[CLI_CORE] ? show_target(cli, cli->values[CLI_CORE], CLI_ATTACH_CORE, json) : CLI_DONE;
+    int status = cli->values[CLI_CORE]
+                     ? show_target(cli, cli->values[CLI_CORE], CLI_ATTACH_CORE, json)
+                     : CLI_DONE;
 
     for (size_t i = 0; i < cli->operand_count; i++) {
         if (!json && (i > 0 || cli->values[CLI_CORE])) putchar('\n');
@@ -38,7 +41,8 @@ run(struct cli *cli)
     struct report_json json = {.out = stdout};
     int status;
 
-    if (!cli->values[CLI_CORE] && cli->operand_count == 0) return cli_usage(cli, "PID is missing: give one, or --core=FILE");
+    if (!cli->values[CLI_CORE] && cli->operand_count == 0)
+        return cli_usage(cli, "PID is missing: give one, or --core=FILE");
     if (!cli->values[CLI_JSON]) {
         status = show_targets(cli, NULL);
     }
@@ -69,7 +73,8 @@ static const struct cli_example examples[] = {
 };
 
 const struct cli_command cli_stacks_command = {
-    .name = "stacks", .arguments = "[options] PID...",
+    .name = "stacks",
+    .arguments = "[options] PID...",
     .summary = "Show what a running Ruby is doing",
     .description =
         "Prints the backtraces of all threads of all Ractors of a process. The process does\n"
@@ -86,5 +91,10 @@ const struct cli_command cli_stacks_command = {
         "(torn).\n"
         "\n"
         "It needs the rights of a debugger: the same user where the system allows that, or root.",
-    .options = options, .examples = examples, .least = 0, .most = 1000, .operand = CLI_PIDS, .run = run,
+    .options = options,
+    .examples = examples,
+    .least = 0,
+    .most = 1000,
+    .operand = CLI_PIDS,
+    .run = run,
 };

@@ -49,17 +49,19 @@ put_title(struct watch_session *session)
     char threads[REPORT_COUNT_MAX], looks[REPORT_COUNT_MAX];
 
     report_count(threads, session->looks->stack_count, "thread", "threads");
-    report_print(out, "%s: %s%s%s", session->target->name, threads, session->paused ? ", paused" : "",
-                 session->ended ? ", ended" : "");
+    report_print(out, "%s: %s%s%s", session->target->name, threads,
+                 session->paused ? ", paused" : "", session->ended ? ", ended" : "");
     out = cli_screen_line(CLI_SCREEN_PLAIN);
     report_count(looks, counts->looks, "look", "looks");
-    fprintf(out, "%s; stacks read in part %"PRIu64", not read %"PRIu64, looks, counts->torn, counts->failed);
+    fprintf(out, "%s; stacks read in part %" PRIu64 ", not read %" PRIu64, looks, counts->torn,
+            counts->failed);
     if (session->tally.stacks) {
         fprintf(out, "; garbage collection %.1f%%",
                 100.0 * (double)session->tally.collecting / (double)session->tally.stacks);
     }
     out = cli_screen_line(CLI_SCREEN_PLAIN);
-    fputs("1 functions  2 threads  3 heap  4 growth | s sort  i idle  r reset  space pause  q quit", out);
+    fputs("1 functions  2 threads  3 heap  4 growth | s sort  i idle  r reset  space pause  q quit",
+          out);
     cli_screen_line(CLI_SCREEN_PLAIN);
 }
 
@@ -103,7 +105,8 @@ put_function(const struct watch_session *session, const struct watch_row *row)
     uint64_t now = tally->stacks - tally->stacks_marked;
     FILE *out = cli_screen_line(CLI_SCREEN_PLAIN);
 
-    fprintf(out, "%5.1f%% %5.1f%% %6.1f%% %6.1f%%  ", share(counts->self - counts->self_marked, now),
+    fprintf(out, "%5.1f%% %5.1f%% %6.1f%% %6.1f%%  ",
+            share(counts->self - counts->self_marked, now),
             share(counts->total - counts->total_marked, now), share(counts->self, tally->stacks),
             share(counts->total, tally->stacks));
     left -= report_put(out, attach_names_text(&session->names, function->name, NULL), left, false);
@@ -144,8 +147,9 @@ put_thread(struct watch_session *session, const struct attach_look_stack *stack)
     unsigned width = cli_screen_width(), left = width > 58 ? width - 58 : 1;
     struct attach_text name;
 
-    fprintf(out, "%8d %4"PRIu64"  %-20s  ", stack->thread.tid, stack->thread.ractor,
-            stack->collecting ? "garbage collection" : attach_thread_state_name(stack->thread.state));
+    fprintf(out, "%8d %4" PRIu64 "  %-20s  ", stack->thread.tid, stack->thread.ractor,
+            stack->collecting ? "garbage collection"
+                              : attach_thread_state_name(stack->thread.state));
     attach_look_name(session->looks, stack->thread.name, &name);
     name.bytes[name.length < 18 ? name.length : 18] = 0;
     unsigned written = report_put(out, name.bytes, 18, false);
@@ -161,8 +165,10 @@ put_threads(struct watch_session *session)
 {
     const struct attach_looks *looks = session->looks;
 
-    fputs("  native  Rac  state                 name                in", cli_screen_line(CLI_SCREEN_HEADING));
-    for (size_t i = session->scrolled; i < looks->stack_count && i < session->scrolled + rows_left(); i++) {
+    fputs("  native  Rac  state                 name                in",
+          cli_screen_line(CLI_SCREEN_HEADING));
+    for (size_t i = session->scrolled;
+         i < looks->stack_count && i < session->scrolled + rows_left(); i++) {
         put_thread(session, &looks->stacks[i]);
     }
 }
@@ -194,12 +200,14 @@ put_heap(struct watch_session *session, bool growth)
     char *text = NULL;
     size_t size;
 
-    fputs(growth ? "what grew since it began" : "what is in use", cli_screen_line(CLI_SCREEN_HEADING));
+    fputs(growth ? "what grew since it began" : "what is in use",
+          cli_screen_line(CLI_SCREEN_HEADING));
     if (!session->now) {
         report_put(cli_screen_line(CLI_SCREEN_PLAIN), session->heap_error, 0, false);
         return;
     }
-    uint32_t types[] = {rb_heapprof_model_default_type(session->first), rb_heapprof_model_default_type(session->now)};
+    uint32_t types[] = { rb_heapprof_model_default_type(session->first),
+                         rb_heapprof_model_default_type(session->now) };
     FILE *out = open_memstream(&text, &size);
     if (!out) return;
     bool room = growth ? report_overview(out, &question, models, types, 2, &look)
@@ -212,7 +220,8 @@ put_heap(struct watch_session *session, bool growth)
 static void
 read_heap(struct watch_session *session)
 {
-    struct heapprof_model *model = cli_attach_heap(session->looks->vm, session->looks->stop, session->heap_error);
+    struct heapprof_model *model =
+        cli_attach_heap(session->looks->vm, session->looks->stop, session->heap_error);
 
     if (!model) return;
     if (session->now != session->first) rb_heapprof_model_free(session->now);
@@ -266,7 +275,8 @@ scroll(struct watch_session *session, int key)
 
     if (key == CLI_SCREEN_UP && session->scrolled) session->scrolled--;
     if (key == CLI_SCREEN_DOWN) session->scrolled++;
-    if (key == CLI_SCREEN_PAGE_UP) session->scrolled -= session->scrolled < page ? session->scrolled : page;
+    if (key == CLI_SCREEN_PAGE_UP)
+        session->scrolled -= session->scrolled < page ? session->scrolled : page;
     if (key == CLI_SCREEN_PAGE_DOWN) session->scrolled += page;
 }
 
@@ -356,7 +366,8 @@ static const struct cli_example examples[] = {
 };
 
 const struct cli_command cli_watch_command = {
-    .name = "watch", .arguments = "[options] PID",
+    .name = "watch",
+    .arguments = "[options] PID",
     .summary = "Watch a running Ruby on a live screen",
     .description =
         "Shows a screen that is drawn again each second. Keys: 1 shows functions by time, their\n"
@@ -364,5 +375,10 @@ const struct cli_command cli_watch_command = {
         "size; 4 shows what grew in the heap since the start. 3 and 4 need a process that runs\n"
         "under RUBY_HEAPPROF. s sorts by total or own time, i counts idle threads, r starts\n"
         "again, space pauses, arrows scroll, q quits.",
-    .options = options, .examples = examples, .least = 1, .most = 1, .operand = CLI_PIDS, .run = run,
+    .options = options,
+    .examples = examples,
+    .least = 1,
+    .most = 1,
+    .operand = CLI_PIDS,
+    .run = run,
 };

@@ -54,7 +54,9 @@ settings(const char *directory)
 
     if (!before || !strcmp(before, "0")) before = "";
     if (!strncmp(before, "1", 1) && (!before[1] || before[1] == ',')) before += before[1] ? 2 : 1;
-    if (asprintf(&text, SETTINGS"%s%s,memcheck=1,out=%s/%%p-%%t.pb.gz", *before ? "," : "", before, directory) < 0) return NULL;
+    if (asprintf(&text, SETTINGS "%s%s,memcheck=1,out=%s/%%p-%%t.pb.gz", *before ? "," : "", before,
+                 directory) < 0)
+        return NULL;
     return text;
 }
 
@@ -82,8 +84,8 @@ wait_for(struct cli_memcheck_run *run, struct cli_child *child)
         return;
     }
     if (cli_child_wait_for(child, run->timeout)) return;
-    cli_wrong(run->cli, "%s: was ended after %ld %s, as --timeout says", run->cli->operands[0], run->timeout,
-              report_plural((uint64_t)run->timeout, "second", "seconds"));
+    cli_wrong(run->cli, "%s: was ended after %ld %s, as --timeout says", run->cli->operands[0],
+              run->timeout, report_plural((uint64_t)run->timeout, "second", "seconds"));
     run->wrong = true;
     kill(child->pid, SIGTERM);
     if (cli_child_wait_for(child, GRACE_SECONDS)) return;
@@ -102,7 +104,8 @@ wait_for_orphans(struct cli_memcheck_run *run)
         if (ended == 0) nanosleep(&wait, NULL);
     }
     if (ended < 0) return;
-    cli_wrong(run->cli, "%s has left processes that still run: they are not in the report", run->cli->operands[0]);
+    cli_wrong(run->cli, "%s has left processes that still run: they are not in the report",
+              run->cli->operands[0]);
     run->wrong = true;
 }
 
@@ -125,7 +128,8 @@ report(struct cli_memcheck_run *run)
     char *text = NULL;
     size_t size = 0;
     FILE *out = file ? open_memstream(&text, &size) : path ? stdout : stderr;
-    bool written = out && report_asked_for(run->cli)(out, &run->question, run->processes, run->count);
+    bool written =
+        out && report_asked_for(run->cli)(out, &run->question, run->processes, run->count);
 
     written = out && fflush(out) == 0 && !ferror(out) && written;
     if (file && out) written = fclose(out) == 0 && written;
@@ -204,7 +208,8 @@ run_command(struct cli_memcheck_run *run, char **command)
 static int
 run_under_valgrind(struct cli_memcheck_run *run)
 {
-    char **command = cli_valgrind_command(run->cli, run->directory, run->question.most, run->cli->values[CLI_UNDEFINED] != NULL);
+    char **command = cli_valgrind_command(run->cli, run->directory, run->question.most,
+                                          run->cli->values[CLI_UNDEFINED] != NULL);
     int status = CLI_WRONG;
 
     unsetenv("RUBY_YJIT_ENABLE");
@@ -239,51 +244,66 @@ memcheck(struct cli *cli)
 {
     struct cli_memcheck_run run = {
         .cli = cli,
-        .question = {.core = cli->values[CLI_RUBY] != NULL, .only = cli->values[CLI_ONLY], .most = most_of(cli->values[CLI_SHOW]),
-                     .valgrind = cli->values[CLI_ENGINE] && !strcmp(cli->values[CLI_ENGINE], "valgrind"),
-                     .generate = cli->values[CLI_GENERATE] != NULL},
+        .question = { .core = cli->values[CLI_RUBY] != NULL,
+                      .only = cli->values[CLI_ONLY],
+                      .most = most_of(cli->values[CLI_SHOW]),
+                      .valgrind =
+                          cli->values[CLI_ENGINE] && !strcmp(cli->values[CLI_ENGINE], "valgrind"),
+                      .generate = cli->values[CLI_GENERATE] != NULL },
     };
     int status = CLI_WRONG;
 
-    if (!cli_number(cli, CLI_EXITCODE, 0, FOUND, &run.exitcode) || !cli_number(cli, CLI_TIMEOUT, 1, 0, &run.timeout)) return CLI_USAGE;
-    if (run.exitcode > STATUS_MOST) return cli_usage(cli, "--exitcode=%s: give at most %d", cli->values[CLI_EXITCODE], STATUS_MOST);
-    if (cli->values[CLI_UNDEFINED] && !run.question.valgrind) return cli_usage(cli, "--undefined works only with --engine=valgrind");
+    if (!cli_number(cli, CLI_EXITCODE, 0, FOUND, &run.exitcode) ||
+        !cli_number(cli, CLI_TIMEOUT, 1, 0, &run.timeout))
+        return CLI_USAGE;
+    if (run.exitcode > STATUS_MOST)
+        return cli_usage(cli, "--exitcode=%s: give at most %d", cli->values[CLI_EXITCODE],
+                         STATUS_MOST);
+    if (cli->values[CLI_UNDEFINED] && !run.question.valgrind)
+        return cli_usage(cli, "--undefined works only with --engine=valgrind");
     if (read_suppressions(&run) && make_directory(&run)) {
-        status = run.question.valgrind ? run_under_valgrind(&run) : run_command(&run, cli->operands);
+        status =
+            run.question.valgrind ? run_under_valgrind(&run) : run_command(&run, cli->operands);
     }
     cli_memcheck_run_free(&run);
     return status;
 }
 
 static const struct cli_option options[] = {
-    {CLI_ENGINE, "vm valgrind",
-     "What finds leaks: the Ruby process itself, or Valgrind, which is slow and also finds errors"},
-    {CLI_RUBY, NULL, "Also show leaks of Ruby itself"},
-    {CLI_UNDEFINED, NULL, "With Valgrind: also uses of undefined values, and their origin"},
-    {CLI_ONLY, NULL, "Show only leaks of this library, such as nokogiri or nokogiri.so"},
-    {CLI_SHOW, "definite possible all",
-     "possible: also possibly lost blocks; all: also indirectly lost and still reachable ones "
-     "(default: definite)"},
-    {CLI_SUPPRESSIONS, NULL,
-     "Known leaks that are not shown: lines LIBRARY FUNCTION [FRAME], patterns like a shell's for "
-     "files; # begins a comment"},
-    {CLI_GENERATE, NULL, "Print with each leak the line that would suppress it"},
-    {CLI_EXITCODE, NULL, "Exit status if there are leaks or errors; 0: that of the command (default: 42)"},
-    {CLI_TIMEOUT, NULL, "End the command after this time: by SIGTERM, and 10 seconds later by SIGKILL"},
-    {CLI_JSON, NULL, "The report as JSON"},
-    {CLI_JUNIT, NULL, "The report as JUnit's XML: a test case for each process"},
-    {CLI_SARIF, NULL, "The report as SARIF 2.1.0, for code scanning: a result for each leak"},
-    {CLI_OUTPUT, NULL, "Write the report to this file; -: to stdout (default: to stderr)"},
-    {0}
+    { CLI_ENGINE, "vm valgrind",
+      "What finds leaks: the Ruby process itself, or Valgrind, which is slow and also finds "
+      "errors" },
+    { CLI_RUBY, NULL, "Also show leaks of Ruby itself" },
+    { CLI_UNDEFINED, NULL, "With Valgrind: also uses of undefined values, and their origin" },
+    { CLI_ONLY, NULL, "Show only leaks of this library, such as nokogiri or nokogiri.so" },
+    { CLI_SHOW, "definite possible all",
+      "possible: also possibly lost blocks; all: also indirectly lost and still reachable ones "
+      "(default: definite)" },
+    { CLI_SUPPRESSIONS, NULL,
+      "Known leaks that are not shown: lines LIBRARY FUNCTION [FRAME], patterns like a shell's for "
+      "files; # begins a comment" },
+    { CLI_GENERATE, NULL, "Print with each leak the line that would suppress it" },
+    { CLI_EXITCODE, NULL,
+      "Exit status if there are leaks or errors; 0: that of the command (default: 42)" },
+    { CLI_TIMEOUT, NULL,
+      "End the command after this time: by SIGTERM, and 10 seconds later by SIGKILL" },
+    { CLI_JSON, NULL, "The report as JSON" },
+    { CLI_JUNIT, NULL, "The report as JUnit's XML: a test case for each process" },
+    { CLI_SARIF, NULL, "The report as SARIF 2.1.0, for code scanning: a result for each leak" },
+    { CLI_OUTPUT, NULL, "Write the report to this file; -: to stdout (default: to stderr)" },
+    { 0 }
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof memcheck ruby -Ilib test/test_parser.rb", "which memory extensions lose, and which Ruby line allocated it"},
-    {"heapprof memcheck --only=nokogiri -- bundle exec rake test", "leaks of one extension, in all processes of the tests"},
-    {"heapprof memcheck --json -o leaks.json -- bundle exec rspec", "for a program"},
-    {"heapprof memcheck --engine=valgrind -- ruby test.rb", "also invalid reads and writes, and blocks freed twice or by the wrong function"},
-    {"heapprof memcheck --ruby -- ruby test.rb", "also leaks of Ruby itself"},
-    {0}
+    { "heapprof memcheck ruby -Ilib test/test_parser.rb",
+      "which memory extensions lose, and which Ruby line allocated it" },
+    { "heapprof memcheck --only=nokogiri -- bundle exec rake test",
+      "leaks of one extension, in all processes of the tests" },
+    { "heapprof memcheck --json -o leaks.json -- bundle exec rspec", "for a program" },
+    { "heapprof memcheck --engine=valgrind -- ruby test.rb",
+      "also invalid reads and writes, and blocks freed twice or by the wrong function" },
+    { "heapprof memcheck --ruby -- ruby test.rb", "also leaks of Ruby itself" },
+    { 0 }
 };
 
 const struct cli_command cli_memcheck_command = {

@@ -61,7 +61,8 @@ core_of(const struct cli_memcheck_run *run)
 {
     for (size_t i = 0; i < run->count; i++) {
         const struct heapprof_model *model = run->processes[i].model;
-        if (rb_heapprof_model_mappings(model) > 0) return rb_heapprof_model_string(model, model->mappings[0].filename, NULL);
+        if (rb_heapprof_model_mappings(model) > 0)
+            return rb_heapprof_model_string(model, model->mappings[0].filename, NULL);
     }
     return "ruby";
 }
@@ -70,7 +71,8 @@ static struct memcheck_process *
 process_of(struct cli_memcheck_run *run, const char *pid)
 {
     for (size_t i = 0; i < run->count; i++) {
-        if (!run->processes[i].valgrind && strcmp(run->processes[i].pid, pid) == 0) return &run->processes[i];
+        if (!run->processes[i].valgrind && strcmp(run->processes[i].pid, pid) == 0)
+            return &run->processes[i];
     }
     return NULL;
 }
@@ -79,7 +81,8 @@ static bool
 errors_p(const struct memcheck_valgrind *found, uint32_t document)
 {
     for (uint32_t i = 0; i < found->error_count; i++) {
-        if (found->errors[i].document == document && memcheck_error_p(found->errors[i].kind)) return true;
+        if (found->errors[i].document == document && memcheck_error_p(found->errors[i].kind))
+            return true;
     }
     return false;
 }
@@ -91,7 +94,8 @@ join_document(struct cli_memcheck_run *run, uint32_t number)
 {
     const struct memcheck_valgrind *found = &run->valgrind.found;
     const struct memcheck_document *document = &found->documents[number];
-    struct memcheck_process *process = process_of(run, memcheck_valgrind_string(found, document->pid));
+    struct memcheck_process *process =
+        process_of(run, memcheck_valgrind_string(found, document->pid));
 
     if (!process && errors_p(found, number) && (process = next_process(run)) != NULL) {
         process->pid = memcheck_valgrind_string(found, document->pid);
@@ -142,7 +146,8 @@ file_p(const struct dirent *entry)
 }
 
 static void
-each_file(struct cli_memcheck_run *run, void (*function)(struct cli_memcheck_run *run, const char *path))
+each_file(struct cli_memcheck_run *run,
+          void (*function)(struct cli_memcheck_run *run, const char *path))
 {
     struct dirent **entries;
     int count = scandir(run->directory, &entries, file_p, alphasort);
@@ -176,8 +181,11 @@ cli_memcheck_collect(struct cli_memcheck_run *run)
         if (!run->processes[i].decided || run->processes[i].dropped > 0) run->wrong = true;
     }
     if (run->count > 0 || run->wrong) return;
-    cli_wrong(run->cli, "no process of %s wrote a report: it is not a ruby with the heap profiler, or ended by exit!, exec or a "
-              "signal", run->cli->operands[0]);
+    cli_wrong(run->cli,
+              "no process of %s wrote a report: it is not a ruby with the heap profiler, or ended "
+              "by exit!, exec or a "
+              "signal",
+              run->cli->operands[0]);
     run->wrong = true;
 }
 

@@ -32,11 +32,13 @@ usable_p(const struct cli *cli)
 
     if (out) pclose(out);
     if (read != 2) {
-        cli_wrong(cli, "valgrind was not found: install the Debian package valgrind, or leave out --engine=valgrind");
+        cli_wrong(cli, "valgrind was not found: install the Debian package valgrind, or leave out "
+                       "--engine=valgrind");
         return false;
     }
     if (major > LEAST_MAJOR || (major == LEAST_MAJOR && minor >= LEAST_MINOR)) return true;
-    cli_wrong(cli, "valgrind %d.%d is too old: at least %d.%d is needed", major, minor, LEAST_MAJOR, LEAST_MINOR);
+    cli_wrong(cli, "valgrind %d.%d is too old: at least %d.%d is needed", major, minor, LEAST_MAJOR,
+              LEAST_MINOR);
     return false;
 }
 
@@ -44,11 +46,17 @@ static const char *
 kinds_option(enum memcheck_kind most)
 {
     if (most == MEMCHECK_REACHABLE) return "--show-leak-kinds=all";
-    return most == MEMCHECK_POSSIBLE ? "--show-leak-kinds=definite,possible" : "--show-leak-kinds=definite";
+    return most == MEMCHECK_POSSIBLE ? "--show-leak-kinds=definite,possible"
+                                     : "--show-leak-kinds=definite";
 }
 
 static const char *const fixed[] = {
-    "valgrind", "--tool=memcheck", "--xml=yes", "--error-limit=no", "--num-callers=50", "--trace-children=yes",
+    "valgrind",
+    "--tool=memcheck",
+    "--xml=yes",
+    "--error-limit=no",
+    "--num-callers=50",
+    "--trace-children=yes",
     "--keep-debuginfo=yes", /* for libraries that are unloaded */
     "--vgdb=no",            /* vgdb leaves files behind */
 };
@@ -56,16 +64,19 @@ static const char *const fixed[] = {
 enum { FIXED = sizeof(fixed) / sizeof(fixed[0]), CHOSEN = 5 };
 
 char **
-cli_valgrind_command(const struct cli *cli, const char *directory, enum memcheck_kind most, bool undefined)
+cli_valgrind_command(const struct cli *cli, const char *directory, enum memcheck_kind most,
+                     bool undefined)
 {
-    char **command = usable_p(cli) ? calloc(FIXED + CHOSEN + cli->operand_count + 1, sizeof(*command)) : NULL;
+    char **command =
+        usable_p(cli) ? calloc(FIXED + CHOSEN + cli->operand_count + 1, sizeof(*command)) : NULL;
     char **next = command;
 
     if (!command) return NULL;
     for (int i = 0; i < FIXED; i++) *next++ = strdup(fixed[i]);
     *next++ = strdup(kinds_option(most));
     *next++ = strdup(undefined ? "--track-origins=yes" : "--undef-value-errors=no");
-    if (asprintf(next++, "--xml-file=%s/%%p.xml", directory) < 0 || asprintf(next++, "--log-file=%s/%%p.log", directory) < 0) {
+    if (asprintf(next++, "--xml-file=%s/%%p.xml", directory) < 0 ||
+        asprintf(next++, "--log-file=%s/%%p.log", directory) < 0) {
         cli_wrong(cli, "no memory");
         free(command);
         return NULL;
@@ -105,14 +116,17 @@ own_file_p(const char *pid, void *directory)
 }
 
 static bool
-read_xml(const struct cli *cli, struct cli_valgrind *valgrind, const char *directory, const char *name)
+read_xml(const struct cli *cli, struct cli_valgrind *valgrind, const char *directory,
+         const char *name)
 {
     char error[MEMCHECK_VALGRIND_ERROR_MAX] = "it cannot be opened";
     FILE *file = open_file(directory, name, "");
-    bool read = file && memcheck_valgrind_read(&valgrind->found, file, own_file_p, (void *)directory, error);
+    bool read = file && memcheck_valgrind_read(&valgrind->found, file, own_file_p,
+                                               (void *)directory, error);
 
     if (file) fclose(file);
-    if (!read) cli_wrong(cli, "Valgrind's XML of process %.*s: %s", (int)strcspn(name, "."), name, error);
+    if (!read)
+        cli_wrong(cli, "Valgrind's XML of process %.*s: %s", (int)strcspn(name, "."), name, error);
     return read;
 }
 
@@ -130,7 +144,9 @@ read_lists(const struct cli *cli, struct cli_valgrind *valgrind, const char *dir
     bool read = (valgrind->lists = calloc((size_t)count + 1, sizeof(*valgrind->lists))) != NULL;
 
     for (uint32_t i = 0; i < count && read; i++) {
-        FILE *log = open_file(directory, memcheck_valgrind_string(&valgrind->found, valgrind->found.documents[i].pid), ".log");
+        FILE *log = open_file(
+            directory, memcheck_valgrind_string(&valgrind->found, valgrind->found.documents[i].pid),
+            ".log");
         if (!log) continue;
         read = memcheck_block_list_read(&valgrind->lists[i], log);
         fclose(log);
@@ -160,7 +176,8 @@ cli_valgrind_read(const struct cli *cli, struct cli_valgrind *valgrind, const ch
 void
 cli_valgrind_free(struct cli_valgrind *valgrind)
 {
-    for (uint32_t i = 0; valgrind->lists && i < valgrind->found.document_count; i++) memcheck_block_list_free(&valgrind->lists[i]);
+    for (uint32_t i = 0; valgrind->lists && i < valgrind->found.document_count; i++)
+        memcheck_block_list_free(&valgrind->lists[i]);
     free(valgrind->lists);
     memcheck_valgrind_free(&valgrind->found);
 }

@@ -12,7 +12,8 @@
  * to NULL. Returns NULL after telling the user why it failed. most is the last kind of leak that
  * is reported; all kinds before it are reported, too. If undefined is true, uses of undefined
  * values are reported, too. */
-char **cli_valgrind_command(const struct cli *cli, const char *directory, enum memcheck_kind most, bool undefined);
+char **cli_valgrind_command(const struct cli *cli, const char *directory, enum memcheck_kind most,
+                            bool undefined);
 void cli_valgrind_command_free(char **command);
 
 /* What the processes have left: documents, and a list of blocks for each. The caller frees it.

@@ -12,9 +12,27 @@
  * a sign of a proxy. The clients' headers are few. The proxies' headers are without number
  * (Forwarded, Via, X-..., CF-..., Fastly-..., True-Client-IP, CDN-Loop). */
 static const char *const headers[] = {
-    "Accept", "Accept-Charset", "Accept-Encoding", "Accept-Language", "Authorization", "Cache-Control", "Connection", "Cookie",
-    "DNT", "Host", "If-Modified-Since", "If-None-Match", "Keep-Alive", "Pragma", "Priority", "Range", "Referer", "TE",
-    "Upgrade-Insecure-Requests", "User-Agent", "Sec-GPC",
+    "Accept",
+    "Accept-Charset",
+    "Accept-Encoding",
+    "Accept-Language",
+    "Authorization",
+    "Cache-Control",
+    "Connection",
+    "Cookie",
+    "DNT",
+    "Host",
+    "If-Modified-Since",
+    "If-None-Match",
+    "Keep-Alive",
+    "Pragma",
+    "Priority",
+    "Range",
+    "Referer",
+    "TE",
+    "Upgrade-Insecure-Requests",
+    "User-Agent",
+    "Sec-GPC",
 };
 
 /* Families of headers that browsers send. */
@@ -31,7 +49,8 @@ same_text_p(const char *given, const char *token)
     size_t given_length = strlen(given), length = strlen(token);
     unsigned char different = given_length != length;
 
-    for (size_t i = 0; i < given_length; i++) different |= (unsigned char)(given[i] ^ token[length ? i % length : 0]);
+    for (size_t i = 0; i < given_length; i++)
+        different |= (unsigned char)(given[i] ^ token[length ? i % length : 0]);
     return !different;
 }
 
@@ -41,8 +60,11 @@ cli_admission_token_p(const struct cli_request *request, const char *token)
     const char *given = cli_request_header(request, "Authorization");
     char value[CLI_REQUEST_VALUE_MOST];
 
-    if (given) return !strncasecmp(given, "Bearer ", 7) && same_text_p(given + 7 + strspn(given + 7, " "), token);
-    return cli_request_parameter(request, "token", value) == CLI_PARAMETER_GIVEN && same_text_p(value, token);
+    if (given)
+        return !strncasecmp(given, "Bearer ", 7) &&
+               same_text_p(given + 7 + strspn(given + 7, " "), token);
+    return cli_request_parameter(request, "token", value) == CLI_PARAMETER_GIVEN &&
+           same_text_p(value, token);
 }
 
 /* ---- what keeps out ---- */
@@ -64,7 +86,8 @@ count_of(const struct cli_request *request, const char *name)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < request->header_count; i++) count += !strcasecmp(request->headers[i].name, name);
+    for (size_t i = 0; i < request->header_count; i++)
+        count += !strcasecmp(request->headers[i].name, name);
     return count;
 }
 
@@ -73,9 +96,11 @@ count_of(const struct cli_request *request, const char *name)
 static bool
 sent_here_p(const struct cli_request *request)
 {
-    const char *site = cli_request_header(request, "Sec-Fetch-Site"), *agent = cli_request_header(request, "User-Agent");
+    const char *site = cli_request_header(request, "Sec-Fetch-Site"),
+               *agent = cli_request_header(request, "User-Agent");
 
-    if (count_of(request, "Sec-Fetch-Site")) return !site || (strcmp(site, "none") && strcmp(site, "same-origin"));
+    if (count_of(request, "Sec-Fetch-Site"))
+        return !site || (strcmp(site, "none") && strcmp(site, "same-origin"));
     return (agent && !strncasecmp(agent, "Mozilla", 7)) || count_of(request, "User-Agent") > 1 ||
            count_of(request, "Referer") || count_of(request, "Cookie");
 }
@@ -107,11 +132,13 @@ for_localhost_p(const struct cli_request *request)
 }
 
 bool
-cli_admission_client_p(const struct cli_request *request, bool unix_socket, char why[CLI_ADMISSION_WHY_MAX])
+cli_admission_client_p(const struct cli_request *request, bool unix_socket,
+                       char why[CLI_ADMISSION_WHY_MAX])
 {
     for (size_t i = 0; i < request->header_count; i++) {
         if (clients_header_p(request->headers[i].name)) continue;
-        snprintf(why, CLI_ADMISSION_WHY_MAX, "a client of this host sends no header %.64s", request->headers[i].name);
+        snprintf(why, CLI_ADMISSION_WHY_MAX, "a client of this host sends no header %.64s",
+                 request->headers[i].name);
         return false;
     }
     if (sent_here_p(request)) {

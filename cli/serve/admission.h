@@ -12,6 +12,7 @@ bool cli_admission_token_p(const struct cli_request *request, const char *token)
 /* Whether a client on this host may have sent the request. Such a request shows no sign of a
  * proxy, or of a page of another site. If it returns false, why says which sign the request
  * shows. */
-bool cli_admission_client_p(const struct cli_request *request, bool unix_socket, char why[CLI_ADMISSION_WHY_MAX]);
+bool cli_admission_client_p(const struct cli_request *request, bool unix_socket,
+                            char why[CLI_ADMISSION_WHY_MAX]);
 
 #endif

@@ -42,9 +42,15 @@ cli_answer_line(int status, const char *format, ...)
 static const char *
 reason_of(int status)
 {
-    static const struct {int status; const char *reason;} reasons[] = {
-        {200, "OK"}, {400, "Bad Request"}, {403, "Forbidden"}, {404, "Not Found"}, {405, "Method Not Allowed"},
-        {429, "Too Many Requests"}, {431, "Request Header Fields Too Large"},
+    static const struct {int status; const char *reason;
+    } reasons[] = {
+        { 200, "OK" },
+        { 400, "Bad Request" },
+        { 403, "Forbidden" },
+        { 404, "Not Found" },
+        { 405, "Method Not Allowed" },
+        { 429, "Too Many Requests" },
+        { 431, "Request Header Fields Too Large" },
     };
 
     for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
@@ -59,27 +65,33 @@ cli_answer_head(const struct cli_answer *answer, char head[CLI_ANSWER_HEAD_MAX])
     char download[64] = "", retry[48] = "";
 
     if (answer->download) {
-        snprintf(download, sizeof(download), "Content-Disposition: attachment; filename=\"%s\"\r\n", answer->download);
+        snprintf(download, sizeof(download), "Content-Disposition: attachment; filename=\"%s\"\r\n",
+                 answer->download);
     }
-    if (answer->retry_seconds) snprintf(retry, sizeof(retry), "Retry-After: %ld\r\n", answer->retry_seconds);
-    return (size_t)snprintf(head, CLI_ANSWER_HEAD_MAX,
-                            "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nConnection: close\r\n"
-                            "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n%s%s%s\r\n",
-                            answer->status, reason_of(answer->status), answer->type, answer->bytes ? answer->size : 0,
-                            download, retry, answer->status == 405 ? "Allow: GET, HEAD\r\n" : "");
+    if (answer->retry_seconds)
+        snprintf(retry, sizeof(retry), "Retry-After: %ld\r\n", answer->retry_seconds);
+    return (size_t)snprintf(
+        head, CLI_ANSWER_HEAD_MAX,
+        "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nConnection: close\r\n"
+        "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n%s%s%s\r\n",
+        answer->status, reason_of(answer->status), answer->type, answer->bytes ? answer->size : 0,
+        download, retry, answer->status == 405 ? "Allow: GET, HEAD\r\n" : "");
 }
 
 struct cli_answer
 cli_answer_profile(const char *download, char *bytes, size_t size)
 {
     if (!bytes) return cli_answer_line(NO_MEMORY, "no memory");
-    return (struct cli_answer){
-        .status = OK, .type = "application/octet-stream", .download = download, .bytes = bytes, .size = size
-    };
+    return (struct cli_answer){ .status = OK,
+                                 .type = "application/octet-stream",
+                                 .download = download,
+                                 .bytes = bytes,
+                                 .size = size };
 }
 
 bool
-cli_answer_permitted_p(const struct attach_peer *peer, pid_t pid, char error[ATTACH_TARGET_ERROR_MAX])
+cli_answer_permitted_p(const struct attach_peer *peer, pid_t pid,
+                       char error[ATTACH_TARGET_ERROR_MAX])
 {
     return !peer || attach_rights_of_peer(peer, pid, error);
 }
@@ -102,7 +114,8 @@ json_label(struct report_json *json, const char *key, const char *value)
 }
 
 static void
-json_target(struct report_json *json, const struct attach_host_process *process, const char *address)
+json_target(struct report_json *json, const struct attach_host_process *process,
+            const char *address)
 {
     char pid[24];
 
@@ -147,7 +160,9 @@ answer_index(const struct attach_host *host, const struct attach_peer *peer)
     FILE *out = open_memstream(&answer.bytes, &answer.size);
 
     if (!out) return cli_answer_line(NO_MEMORY, "no memory");
-    fputs("Ruby processes of this host; /PID/debug/pprof/heap, allocs, profile?seconds=10, threads\n\n", out);
+    fputs("Ruby processes of this host; /PID/debug/pprof/heap, allocs, profile?seconds=10, "
+          "threads\n\n",
+          out);
     for (size_t i = 0; i < host->count; i++) {
         const struct attach_host_process *process = &host->all[i];
         if (!listed_p(process, peer)) continue;
@@ -191,7 +206,8 @@ static struct cli_answer
 encode_heap(const struct heapprof_snapshot *snapshot, bool allocs)
 {
     size_t size = 0;
-    char *plain = rb_heapprof_pprof_encode_by(snapshot, allocs ? "alloc_space" : "inuse_space", "ruby", "", &size);
+    char *plain = rb_heapprof_pprof_encode_by(snapshot, allocs ? "alloc_space" : "inuse_space",
+                                              "ruby", "", &size);
     char *packed = plain ? rb_heapprof_gzip(plain, size, &size) : NULL;
 
     free(plain);
@@ -242,8 +258,8 @@ answer_threads(const struct attach_peer *peer, pid_t pid)
 }
 
 struct cli_answer
-cli_answer_at_once(const struct attach_host *host, const struct attach_peer *peer, const struct cli_wanted *wanted,
-                   const char *address)
+cli_answer_at_once(const struct attach_host *host, const struct attach_peer *peer,
+                   const struct cli_wanted *wanted, const char *address)
 {
     switch (wanted->kind) {
       case CLI_WANTED_INDEX: return answer_index(host, peer);

@@ -15,7 +15,8 @@ struct cli_answer {
 };
 
 /* Returns an answer of one line that says what is wrong. */
-struct cli_answer cli_answer_line(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+struct cli_answer
+cli_answer_line(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define CLI_ANSWER_HEAD_MAX 512
 
@@ -33,6 +34,7 @@ struct cli_answer cli_answer_at_once(const struct attach_host *host, const struc
                                      const struct cli_wanted *wanted, const char *address);
 
 /* Whether the process may be read for that peer. */
-bool cli_answer_permitted_p(const struct attach_peer *peer, pid_t pid, char error[ATTACH_TARGET_ERROR_MAX]);
+bool cli_answer_permitted_p(const struct attach_peer *peer, pid_t pid,
+                            char error[ATTACH_TARGET_ERROR_MAX]);
 
 #endif

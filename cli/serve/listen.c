@@ -23,12 +23,14 @@ listen_at_file(const struct cli *cli, const char *path)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct stat status;
 
-    if (strlen(path) >= sizeof(address.sun_path)) return cli_wrong(cli, "%s: the name is too long for a socket", path), -1;
+    if (strlen(path) >= sizeof(address.sun_path))
+        return cli_wrong(cli, "%s: the name is too long for a socket", path), -1;
     strcpy(address.sun_path, path);
     int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool alive = probe >= 0 && connect(probe, (struct sockaddr *)&address, sizeof(address)) == 0;
     if (probe >= 0) close(probe);
-    if (alive) return cli_wrong(cli, "%s: another program listens there; give another path", path), -1;
+    if (alive)
+        return cli_wrong(cli, "%s: another program listens there; give another path", path), -1;
     if (lstat(path, &status) == 0 && S_ISSOCK(status.st_mode)) unlink(path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     mode_t before = umask(0177);
@@ -49,7 +51,8 @@ listen_at_file(const struct cli *cli, const char *path)
 static bool
 loopback_p(const struct sockaddr *address)
 {
-    if (address->sa_family == AF_INET) return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
+    if (address->sa_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
     const struct in6_addr *six = &((const struct sockaddr_in6 *)address)->sin6_addr;
     return IN6_IS_ADDR_LOOPBACK(six) || (IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == 127);
 }
@@ -77,15 +80,19 @@ say_port(int fd, const char *host)
     bool six = strchr(host, ':') != NULL;
 
     getsockname(fd, (struct sockaddr *)&address, &size);
-    unsigned port = ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
-                                                        : ((struct sockaddr_in *)&address)->sin_port);
-    fprintf(stderr, "heapprof serve: listening at http://%s%s%s:%u/\n", six ? "[" : "", host, six ? "]" : "", port);
+    unsigned port =
+        ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+                                            : ((struct sockaddr_in *)&address)->sin_port);
+    fprintf(stderr, "heapprof serve: listening at http://%s%s%s:%u/\n", six ? "[" : "", host,
+            six ? "]" : "", port);
 }
 
 static int
-listen_at_address(const struct cli *cli, const char *text, const char *host, const char *port, bool with_token)
+listen_at_address(const struct cli *cli, const char *text, const char *host, const char *port,
+                  bool with_token)
 {
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+                                    .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
     struct addrinfo *found = NULL;
     int error = getaddrinfo(host, port, &hints, &found), fd = -1;
 
@@ -125,5 +132,6 @@ int
 cli_listen(const struct cli *cli, const char *where, bool with_token, int *status)
 {
     *status = CLI_WRONG;
-    return strchr(where, '/') ? listen_at_file(cli, where) : listen_at_port(cli, where, with_token, status);
+    return strchr(where, '/') ? listen_at_file(cli, where)
+                              : listen_at_port(cli, where, with_token, status);
 }

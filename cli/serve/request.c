@@ -18,7 +18,8 @@
 #include "base/utf8.h"
 
 /* The characters of a token (I2). */
-static const char token[] = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+static const char token[] =
+    "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 enum { BAD = 400, FORBIDDEN = 403, NOT_FOUND = 404, NOT_ALLOWED = 405, TOO_LARGE = 431 };
 
@@ -180,7 +181,8 @@ decode(const char *from, size_t length, char *to, size_t size)
     for (size_t i = 0; i < length; i++) {
         char byte = from[i] == '+' ? ' ' : from[i];
         if (byte == '%') {
-            if (length - i < 3 || digit_of(from[i + 1]) < 0 || digit_of(from[i + 2]) < 0) return false;
+            if (length - i < 3 || digit_of(from[i + 1]) < 0 || digit_of(from[i + 2]) < 0)
+                return false;
             byte = (char)(digit_of(from[i + 1]) * 16 + digit_of(from[i + 2]));
             i += 2;
         }
@@ -192,7 +194,8 @@ decode(const char *from, size_t length, char *to, size_t size)
 }
 
 enum cli_parameter
-cli_request_parameter(const struct cli_request *request, const char *key, char value[CLI_REQUEST_VALUE_MOST])
+cli_request_parameter(const struct cli_request *request, const char *key,
+                      char value[CLI_REQUEST_VALUE_MOST])
 {
     size_t key_length = strlen(key), length;
 
@@ -204,7 +207,8 @@ cli_request_parameter(const struct cli_request *request, const char *key, char v
             return CLI_PARAMETER_GIVEN;
         }
         if (at[key_length] != '=') continue;
-        bool fits = decode(at + key_length + 1, length - key_length - 1, value, CLI_REQUEST_VALUE_MOST);
+        bool fits =
+            decode(at + key_length + 1, length - key_length - 1, value, CLI_REQUEST_VALUE_MOST);
         return fits ? CLI_PARAMETER_GIVEN : CLI_PARAMETER_WRONG;
     }
     return CLI_PARAMETER_NONE;
@@ -236,7 +240,8 @@ pid_of(const struct cli_request *request, const char **path)
     long pid = number_of(*path + 1, length);
 
     if (pid >= 0) *path += 1 + length;
-    else if (cli_request_parameter(request, "pid", value) == CLI_PARAMETER_GIVEN) pid = number_of(value, strlen(value));
+    else if (cli_request_parameter(request, "pid", value) == CLI_PARAMETER_GIVEN)
+        pid = number_of(value, strlen(value));
     return pid > 0 ? (pid_t)pid : 0;
 }
 
@@ -260,16 +265,19 @@ seconds_of(const struct cli_request *request, int longest, double *seconds)
 }
 
 static int
-profile_wanted(const struct cli_request *request, int longest, struct cli_wanted *wanted, const char **line)
+profile_wanted(const struct cli_request *request, int longest, struct cli_wanted *wanted,
+               const char **line)
 {
     wanted->kind = CLI_WANTED_PROFILE;
     if (seconds_of(request, longest, &wanted->seconds)) return 0;
-    *line = longest > 60 ? "seconds: more than 0, at most 600" : "seconds: more than 0, at most 60; with HEAPPROF_TOKEN 600";
+    *line = longest > 60 ? "seconds: more than 0, at most 600"
+                         : "seconds: more than 0, at most 60; with HEAPPROF_TOKEN 600";
     return BAD;
 }
 
 static int
-of_process(const struct cli_request *request, const char *name, int longest, struct cli_wanted *wanted, const char **line)
+of_process(const struct cli_request *request, const char *name, int longest,
+           struct cli_wanted *wanted, const char **line)
 {
     if (!wanted->pid) {
         *line = "which process? Give pid=N";
@@ -287,7 +295,8 @@ of_process(const struct cli_request *request, const char *name, int longest, str
 }
 
 int
-cli_request_wanted(const struct cli_request *request, int longest, struct cli_wanted *wanted, const char **line)
+cli_request_wanted(const struct cli_request *request, int longest, struct cli_wanted *wanted,
+                   const char **line)
 {
     static const char prefix[] = "/debug/pprof/";
     const char *path = request->path;

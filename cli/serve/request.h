@@ -22,7 +22,8 @@ struct cli_request {
 /* Reads the first bytes of a connection, up to the empty line. Returns 0, and fills the request.
  * Returns -1 if the empty line is not there yet. Returns an HTTP status if the request is wrong;
  * *line says how. */
-int cli_request_read(struct cli_request *request, const char *bytes, size_t size, const char **line);
+int
+cli_request_read(struct cli_request *request, const char *bytes, size_t size, const char **line);
 
 /* The only header of that name. Returns NULL if there is none, or if there are several. */
 const char *cli_request_header(const struct cli_request *request, const char *name);
@@ -37,7 +38,12 @@ enum cli_parameter cli_request_parameter(const struct cli_request *request, cons
 /* ---- what it asks for ---- */
 
 enum cli_wanted_kind {
-    CLI_WANTED_INDEX, CLI_WANTED_TARGETS, CLI_WANTED_HEAP, CLI_WANTED_ALLOCS, CLI_WANTED_THREADS, CLI_WANTED_PROFILE
+    CLI_WANTED_INDEX,
+    CLI_WANTED_TARGETS,
+    CLI_WANTED_HEAP,
+    CLI_WANTED_ALLOCS,
+    CLI_WANTED_THREADS,
+    CLI_WANTED_PROFILE
 };
 
 struct cli_wanted {
@@ -48,6 +54,7 @@ struct cli_wanted {
 
 /* Returns 0, and fills wanted; or returns an HTTP status, and *line says what is wrong. longest
  * is the most seconds that a profile may take. */
-int cli_request_wanted(const struct cli_request *request, int longest, struct cli_wanted *wanted, const char **line);
+int cli_request_wanted(const struct cli_request *request, int longest, struct cli_wanted *wanted,
+                       const char **line);
 
 #endif

@@ -132,7 +132,8 @@ reply(struct connection *connection, struct cli_answer answer)
     set_deadline(connection, ANSWER_SECONDS);
     evbuffer_add(out, head, cli_answer_head(&answer, head));
     if (!answer.bytes || connection->head ||
-        evbuffer_add_reference(out, answer.bytes, answer.size, free_bytes, NULL) != 0) free(answer.bytes);
+        evbuffer_add_reference(out, answer.bytes, answer.size, free_bytes, NULL) != 0)
+        free(answer.bytes);
 }
 
 /* ---- which answer ---- */
@@ -145,7 +146,8 @@ finish_waiting(void *data, struct cli_answer answer)
 }
 
 static void
-answer_profile(struct connection *connection, const struct attach_peer *peer, const struct cli_wanted *wanted)
+answer_profile(struct connection *connection, const struct attach_peer *peer,
+               const struct cli_wanted *wanted)
 {
     struct server *server = connection->server;
     char error[ATTACH_TARGET_ERROR_MAX];
@@ -155,12 +157,14 @@ answer_profile(struct connection *connection, const struct attach_peer *peer, co
         return;
     }
     if (server->timed_count == PROFILES_MOST) {
-        struct cli_answer busy = cli_answer_line(429, "too many requests: %d profiles are being recorded already", PROFILES_MOST);
+        struct cli_answer busy = cli_answer_line(
+            429, "too many requests: %d profiles are being recorded already", PROFILES_MOST);
         busy.retry_seconds = (long)wanted->seconds + 1;
         reply(connection, busy);
         return;
     }
-    connection->timed = cli_timed_begin(server->base, wanted, peer, finish_waiting, connection, error);
+    connection->timed =
+        cli_timed_begin(server->base, wanted, peer, finish_waiting, connection, error);
     if (!connection->timed) {
         reply(connection, cli_answer_line(404, "%s", error));
         return;
@@ -181,7 +185,8 @@ list(struct server *server)
 }
 
 static void
-answer(struct connection *connection, const struct attach_peer *peer, const struct cli_wanted *wanted)
+answer(struct connection *connection, const struct attach_peer *peer,
+       const struct cli_wanted *wanted)
 {
     struct server *server = connection->server;
     const char *host = cli_request_header(&connection->request, "Host");
@@ -213,8 +218,10 @@ admit(struct connection *connection, struct attach_peer *peer, bool *known)
         why = attach_peer_find(fd, peer);
         if (!why) return true;
     }
-    reply(connection, cli_answer_line(403, "forbidden: %s; %ssend the header Authorization: Bearer TOKEN", why,
-                                      server->token ? "" : "start heapprof serve with HEAPPROF_TOKEN=TOKEN and "));
+    reply(connection,
+          cli_answer_line(403, "forbidden: %s; %ssend the header Authorization: Bearer TOKEN", why,
+                          server->token ? ""
+                                        : "start heapprof serve with HEAPPROF_TOKEN=TOKEN and "));
     return false;
 }
 
@@ -258,7 +265,8 @@ on_read(struct bufferevent *buffer, void *data)
 
     if (connection->state == ASKS) {
         ev_ssize_t size = evbuffer_copyout(in, bytes, sizeof(bytes));
-        int status = cli_request_read(&connection->request, bytes, size > 0 ? (size_t)size : 0, &line);
+        int status =
+            cli_request_read(&connection->request, bytes, size > 0 ? (size_t)size : 0, &line);
         if (status < 0) return;
         if (status) reply(connection, cli_answer_line(status, "%s", line));
         else handle(connection);
@@ -275,7 +283,8 @@ on_sent(struct bufferevent *buffer, void *data)
 
     if (connection->state != ANSWERED) return;
     connection->state = SENT;
-    if (connection->ended || shutdown(bufferevent_getfd(buffer), SHUT_WR) != 0) close_connection(connection);
+    if (connection->ended || shutdown(bufferevent_getfd(buffer), SHUT_WR) != 0)
+        close_connection(connection);
     else set_deadline(connection, SENT_SECONDS);
 }
 
@@ -313,7 +322,8 @@ make_room(struct server *server)
 }
 
 static void
-on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address, int size, void *data)
+on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address, int size,
+          void *data)
 {
     struct server *server = data;
     struct connection *connection = calloc(1, sizeof(*connection));
@@ -374,7 +384,8 @@ serve(struct server *server)
 
     if (fd < 0) return status;
     attach_rights_drop(false);
-    server->listener = evconnlistener_new(server->base, on_accept, server, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+    server->listener = evconnlistener_new(server->base, on_accept, server,
+                                          LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
     if (server->listener) run(server);
     else close(fd);
     status = server->listener ? CLI_DONE : cli_wrong(server->cli, "no memory");
@@ -389,7 +400,8 @@ cli_serve(struct cli *cli)
     struct server server = {.cli = cli, .token = getenv("HEAPPROF_TOKEN")};
     int status = CLI_WRONG;
 
-    if (server.token && !*server.token) return cli_wrong(cli, "HEAPPROF_TOKEN is empty: unset it, or give it a token");
+    if (server.token && !*server.token)
+        return cli_wrong(cli, "HEAPPROF_TOKEN is empty: unset it, or give it a token");
     TAILQ_INIT(&server.connections);
     server.base = event_base_new();
     if (server.base) status = serve(&server);

@@ -52,8 +52,9 @@ encode(struct cli_timed *timed)
         !cli_answer_permitted_p(timed->for_all ? NULL : &timed->peer, timed->target->pid, error)) {
         return cli_answer_line(403, "%s", error);
     }
-    struct heapprof_model *model = attach_record_model(&timed->record, none, timed->wall_ns,
-                                                            rb_heapprof_clock_ns(CLOCK_MONOTONIC) - timed->began_ns);
+    struct heapprof_model *model =
+        attach_record_model(&timed->record, none, timed->wall_ns,
+                            rb_heapprof_clock_ns(CLOCK_MONOTONIC) - timed->began_ns);
     char *bytes = model ? cli_encode(model, &size) : NULL;
     rb_heapprof_model_free(model);
     return cli_answer_profile("profile.pb.gz", bytes, size);
@@ -67,14 +68,17 @@ tick(int none, short events, void *data)
 
     (void)none;
     (void)events;
-    if (!goes_on || rb_heapprof_clock_ns(CLOCK_MONOTONIC) >= timed->end_ns) timed->done(timed->data, encode(timed));
+    if (!goes_on || rb_heapprof_clock_ns(CLOCK_MONOTONIC) >= timed->end_ns)
+        timed->done(timed->data, encode(timed));
 }
 
 static bool
-begin(struct cli_timed *timed, struct event_base *base, const struct cli_wanted *wanted, char *error)
+begin(struct cli_timed *timed, struct event_base *base, const struct cli_wanted *wanted,
+      char *error)
 {
     const struct timeval period = {0, 1000000 / RATE};
-    const struct attach_record_options options = {.threads = true, .period_ns = (uint64_t)(SECOND_NS / RATE)};
+    const struct attach_record_options options = { .threads = true,
+                                                   .period_ns = (uint64_t)(SECOND_NS / RATE) };
 
     attach_record_init(&timed->record, &options);
     timed->target = attach_target_open_pid(wanted->pid, error);
@@ -91,8 +95,9 @@ begin(struct cli_timed *timed, struct event_base *base, const struct cli_wanted 
 }
 
 struct cli_timed *
-cli_timed_begin(struct event_base *base, const struct cli_wanted *wanted, const struct attach_peer *peer,
-                void done(void *data, struct cli_answer answer), void *data, char error[ATTACH_TARGET_ERROR_MAX])
+cli_timed_begin(struct event_base *base, const struct cli_wanted *wanted,
+                const struct attach_peer *peer, void done(void *data, struct cli_answer answer),
+                void *data, char error[ATTACH_TARGET_ERROR_MAX])
 {
     struct cli_timed *timed = calloc(1, sizeof(*timed));
 

@@ -63,7 +63,8 @@ graph_make_planes(struct graph_planes *planes)
     size_t count = rb_darray_size(objspace->heap_pages.sorted);
 
     if (!HEAPPROF_MEM_GROW(&graph_baseline.mem, planes->bodies, planes->bodies_capacity, count) ||
-        !HEAPPROF_MEM_GROW(&graph_baseline.mem, planes->all, planes->all_capacity, count * GRAPH_PLANE_WORDS)) {
+        !HEAPPROF_MEM_GROW(&graph_baseline.mem, planes->all, planes->all_capacity,
+                           count * GRAPH_PLANE_WORDS)) {
         graph_release_planes(planes);
         return false;
     }
@@ -123,7 +124,8 @@ graph_marking_ended(void)
         uintptr_t body = planes->bodies[i];
         if ((uintptr_t)page->body == body) {
             bits_t *plane = planes->all + i * GRAPH_PLANE_WORDS;
-            for (size_t word = 0; word < GRAPH_PLANE_WORDS; word++) plane[word] |= ~page->mark_bits[word];
+            for (size_t word = 0; word < GRAPH_PLANE_WORDS; word++)
+                plane[word] |= ~page->mark_bits[word];
         }
         i += body <= (uintptr_t)page->body;
         j += body >= (uintptr_t)page->body;

@@ -31,7 +31,8 @@ graph_check_failed(VALUE object, VALUE value, const char *what)
 
     graph_type_text(object, type);
     graph_type_text(value, value_type);
-    snprintf(text, sizeof(text), "heapprof: heap graph of %d, broken: %s -> %s is %s\n", (int)getpid(), type, value_type, what);
+    snprintf(text, sizeof(text), "heapprof: heap graph of %d, broken: %s -> %s is %s\n",
+             (int)getpid(), type, value_type, what);
     fputs(text, stderr);
     graph_check_tell(text);
     abort();
@@ -54,10 +55,12 @@ graph_check_object(struct heapprof_graph *graph, const struct graph_object *o)
     for (size_t i = 0; i < o->fixed_count; i++) graph_check_value(graph, o->object, o->fixed[i]);
     for (size_t i = 0; i < o->tail_count; i++) graph_check_value(graph, o->object, o->tail[i]);
     for (size_t i = 0; i < graph->edge_count; i++) {
-        if (graph->edges[i].kind != HEAPPROF_DUMP_WEAK) graph_check_value(graph, o->object, graph->edges[i].value);
+        if (graph->edges[i].kind != HEAPPROF_DUMP_WEAK)
+            graph_check_value(graph, o->object, graph->edges[i].value);
     }
     for (size_t i = 0; i < graph->marked_count; i++) {
-        if (!graph->marked[i].labelled) graph_check_failed(o->object, graph->marked[i].value, "marked, and not written");
+        if (!graph->marked[i].labelled)
+            graph_check_failed(o->object, graph->marked[i].value, "marked, and not written");
     }
 }
 
@@ -72,7 +75,9 @@ rb_heapprof_gc_graph_checked(const struct heapprof_graph *graph)
 {
     char text[128];
 
-    snprintf(text, sizeof(text), "heap graph of %d: %"PRIu64" objects, %"PRIu64" references%s\n", (int)getpid(),
-             graph->writer.objects, graph->writer.references, graph->writer.error ? ", and no memory for more" : "");
+    snprintf(text, sizeof(text),
+             "heap graph of %d: %" PRIu64 " objects, %" PRIu64 " references%s\n", (int)getpid(),
+             graph->writer.objects, graph->writer.references,
+             graph->writer.error ? ", and no memory for more" : "");
     graph_check_tell(text);
 }

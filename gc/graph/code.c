@@ -13,7 +13,8 @@
 /* ---- environments ---- */
 
 static uint32_t
-graph_local_name(struct heapprof_graph *graph, const rb_iseq_t *iseq, unsigned int i, const char *where)
+graph_local_name(struct heapprof_graph *graph, const rb_iseq_t *iseq, unsigned int i,
+                 const char *where)
 {
     char name[HEAPPROF_NAME_BYTES];
     VALUE text = rb_id2str(ISEQ_BODY(iseq)->local_table[i]);
@@ -25,7 +26,8 @@ graph_local_name(struct heapprof_graph *graph, const rb_iseq_t *iseq, unsigned i
 
 /* values: one for each name in the table of locals. */
 static void
-graph_locals(struct heapprof_graph *graph, const rb_iseq_t *iseq, const VALUE *values, size_t count, const char *where)
+graph_locals(struct heapprof_graph *graph, const rb_iseq_t *iseq, const VALUE *values, size_t count,
+             const char *where)
 {
     for (unsigned int i = 0; i < ISEQ_BODY(iseq)->local_table_size && i < count; i++) {
         graph_edge(graph, HEAPPROF_DUMP_LOCAL, graph_local_name(graph, iseq, i, where), values[i]);
@@ -38,7 +40,8 @@ graph_environment(struct heapprof_graph *graph, const rb_env_t *environment)
     const rb_iseq_t *iseq = environment->iseq;
 
     if (!environment->ep) return; /* the environment is being made */
-    if (iseq && ISEQ_BODY(iseq)) graph_locals(graph, iseq, environment->env, environment->env_size, "");
+    if (iseq && ISEQ_BODY(iseq))
+        graph_locals(graph, iseq, environment->env, environment->env_size, "");
     graph_field(graph, "code", (VALUE)iseq);
     graph_field(graph, "method or scope", environment->ep[VM_ENV_DATA_INDEX_ME_CREF]);
     graph_field(graph, "outer environment", (VALUE)rb_vm_env_prev_env(environment));
@@ -72,7 +75,8 @@ graph_operands(struct heapprof_graph *graph, const struct rb_iseq_constant_body 
 {
     for (unsigned int i = 0; i < body->iseq_size; i++) {
         VALUE operand = body->iseq_encoded[i];
-        if (!RB_SPECIAL_CONST_P(operand) && graph_find_marked(graph, operand)) graph_field(graph, "operand", operand);
+        if (!RB_SPECIAL_CONST_P(operand) && graph_find_marked(graph, operand))
+            graph_field(graph, "operand", operand);
     }
 }
 
@@ -96,10 +100,12 @@ graph_inline_storage(struct heapprof_graph *graph, const struct rb_iseq_constant
     if (!entry) return;
     entry += body->ivc_size; /* these have no objects */
     for (unsigned int i = 0; i < body->icvarc_size; i++, entry++) {
-        const struct rb_cvar_class_tbl_entry *cache = ((const struct iseq_inline_cvar_cache_entry *)entry)->entry;
+        const struct rb_cvar_class_tbl_entry *cache =
+            ((const struct iseq_inline_cvar_cache_entry *)entry)->entry;
         if (cache) graph_field(graph, "class variable cache", cache->class_value);
     }
-    for (unsigned int i = 0; i < body->ise_size; i++, entry++) graph_field(graph, "made once", entry->once.value);
+    for (unsigned int i = 0; i < body->ise_size; i++, entry++)
+        graph_field(graph, "made once", entry->once.value);
     for (unsigned int i = 0; i < body->ic_size; i++, entry++) {
         graph_field(graph, "constant cache", (VALUE)entry->ic_cache.entry);
     }
@@ -108,15 +114,18 @@ graph_inline_storage(struct heapprof_graph *graph, const struct rb_iseq_constant
 static void
 graph_other_code(struct heapprof_graph *graph, const struct rb_iseq_constant_body *body)
 {
-    const struct rb_iseq_param_keyword *keyword = body->param.flags.has_kw ? body->param.keyword : NULL;
+    const struct rb_iseq_param_keyword *keyword =
+        body->param.flags.has_kw ? body->param.keyword : NULL;
 
     graph_field(graph, "code of the method", (VALUE)body->local_iseq);
     graph_field(graph, "code around it", (VALUE)body->parent_iseq);
     graph_field(graph, "code without options", (VALUE)body->mandatory_only_iseq);
     for (unsigned int i = 0; body->catch_table && i < body->catch_table->size; i++) {
-        graph_field(graph, "code of a rescue or ensure", (VALUE)UNALIGNED_MEMBER_PTR(body->catch_table, entries[i])->iseq);
+        graph_field(graph, "code of a rescue or ensure",
+                    (VALUE)UNALIGNED_MEMBER_PTR(body->catch_table, entries[i])->iseq);
     }
-    for (int i = 0; keyword && keyword->default_values && i < keyword->num - keyword->required_num; i++) {
+    for (int i = 0; keyword && keyword->default_values && i < keyword->num - keyword->required_num;
+         i++) {
         VALUE value = keyword->default_values[i];
         if (!RB_SPECIAL_CONST_P(value)) graph_field(graph, "default of a keyword", value);
     }
@@ -150,7 +159,8 @@ graph_line(const rb_control_frame_t *frame)
     size_t position = frame->pc ? (size_t)(frame->pc - body->iseq_encoded) : SIZE_MAX;
 
     if (position > body->iseq_size) return 0;
-    return (int)rb_iseq_line_no(frame->iseq, position ? position - 1 : 0); /* the pc is at the next one */
+    return (int)rb_iseq_line_no(frame->iseq,
+                                position ? position - 1 : 0); /* the pc is at the next one */
 }
 
 /* " in Object#make at app.rb:12" */
@@ -164,8 +174,8 @@ graph_frame_text(const rb_control_frame_t *frame, char where[HEAPPROF_NAME_BYTES
     if (VM_FRAME_RUBYFRAME_P(frame)) {
         VALUE path = rb_iseq_path(frame->iseq);
         length = rb_heapprof_code_text(frame->iseq, method ? method->owner : 0, name);
-        snprintf(where, HEAPPROF_NAME_BYTES, " in %.*s at %.*s:%d", (int)length, name, (int)RSTRING_LEN(path),
-                 RSTRING_PTR(path), graph_line(frame));
+        snprintf(where, HEAPPROF_NAME_BYTES, " in %.*s at %.*s:%d", (int)length, name,
+                 (int)RSTRING_LEN(path), RSTRING_PTR(path), graph_line(frame));
     }
     else {
         length = method ? rb_heapprof_method_text((const rb_method_entry_t *)method, name) : 0;
@@ -220,8 +230,10 @@ static void
 graph_context(struct heapprof_graph *graph, const rb_execution_context_t *ec)
 {
     if (ec->vm_stack && ec->cfp) {
-        const rb_control_frame_t *end = (const rb_control_frame_t *)(ec->vm_stack + ec->vm_stack_size);
-        for (const rb_control_frame_t *frame = ec->cfp; frame < end; frame = RUBY_VM_PREVIOUS_CONTROL_FRAME(frame)) {
+        const rb_control_frame_t *end =
+            (const rb_control_frame_t *)(ec->vm_stack + ec->vm_stack_size);
+        for (const rb_control_frame_t *frame = ec->cfp; frame < end;
+             frame = RUBY_VM_PREVIOUS_CONTROL_FRAME(frame)) {
             graph_frame(graph, frame);
         }
         graph_waits(graph, ec);
@@ -243,7 +255,8 @@ graph_thread(struct heapprof_graph *graph, const rb_thread_t *thread)
     graph_field(graph, "last status", thread->last_status);
     graph_field(graph, "waits for", thread->locking_mutex);
     graph_field(graph, "interrupts", thread->pending_interrupt_queue);
-    if (thread->invoke_type == thread_invoke_type_proc || thread->invoke_type == thread_invoke_type_ractor_proc) {
+    if (thread->invoke_type == thread_invoke_type_proc ||
+        thread->invoke_type == thread_invoke_type_ractor_proc) {
         graph_field(graph, "block", thread->invoke_arg.proc.proc);
         graph_field(graph, "arguments", thread->invoke_arg.proc.args);
     }
@@ -298,7 +311,8 @@ graph_ractor(struct heapprof_graph *graph, const rb_ractor_t *ractor)
 {
     const rb_thread_t *thread = NULL;
 
-    ccan_list_for_each(&ractor->threads.set, thread, lt_node) graph_field(graph, "thread", thread->self);
+    ccan_list_for_each(&ractor->threads.set, thread, lt_node)
+        graph_field(graph, "thread", thread->self);
     graph_field(graph, "name", ractor->name);
     graph_field(graph, "where it was made", ractor->loc);
     graph_field(graph, "standard input", ractor->r_stdin);
@@ -317,7 +331,8 @@ graph_ractor(struct heapprof_graph *graph, const rb_ractor_t *ractor)
 static bool
 graph_has_stack_p(VALUE object)
 {
-    return RTYPEDDATA_P(object) && (RTYPEDDATA_TYPE(object) == &ruby_threadptr_data_type || rb_obj_is_fiber(object));
+    return RTYPEDDATA_P(object) &&
+           (RTYPEDDATA_TYPE(object) == &ruby_threadptr_data_type || rb_obj_is_fiber(object));
 }
 
 /* ---- by type ---- */

@@ -39,10 +39,18 @@ graph_method_entry(struct heapprof_graph *graph, const rb_method_entry_t *method
         graph_field(graph, "scope", (VALUE)definition->body.iseq.cref);
         break;
       case VM_METHOD_TYPE_ATTRSET:
-      case VM_METHOD_TYPE_IVAR: graph_field(graph, "location", definition->body.attr.location); break;
-      case VM_METHOD_TYPE_BMETHOD: graph_field(graph, "block", definition->body.bmethod.proc); break;
-      case VM_METHOD_TYPE_ALIAS: graph_field(graph, "original", (VALUE)definition->body.alias.original_me); break;
-      case VM_METHOD_TYPE_REFINED: graph_field(graph, "original", (VALUE)definition->body.refined.orig_me); break;
+      case VM_METHOD_TYPE_IVAR:
+          graph_field(graph, "location", definition->body.attr.location);
+          break;
+      case VM_METHOD_TYPE_BMETHOD:
+          graph_field(graph, "block", definition->body.bmethod.proc);
+          break;
+      case VM_METHOD_TYPE_ALIAS:
+          graph_field(graph, "original", (VALUE)definition->body.alias.original_me);
+          break;
+      case VM_METHOD_TYPE_REFINED:
+          graph_field(graph, "original", (VALUE)definition->body.refined.orig_me);
+          break;
       default: break;
     }
 }
@@ -57,11 +65,16 @@ graph_imemo_names(struct heapprof_graph *graph, VALUE object)
       case imemo_ment: graph_method_entry(graph, (const rb_method_entry_t *)object); break;
       case imemo_env: graph_environment(graph, (const rb_env_t *)object); break;
       case imemo_iseq: graph_code(graph, (const rb_iseq_t *)object); break;
-      case imemo_throw_data: graph_field(graph, "thrown", ((const struct vm_throw_data *)object)->throw_obj); break;
-      case imemo_ifunc: graph_field(graph, "data", (VALUE)((const struct vm_ifunc *)object)->data); break;
+      case imemo_throw_data:
+          graph_field(graph, "thrown", ((const struct vm_throw_data *)object)->throw_obj);
+          break;
+      case imemo_ifunc:
+          graph_field(graph, "data", (VALUE)((const struct vm_ifunc *)object)->data);
+          break;
       case imemo_constcache:
-        graph_field(graph, "value", ((const struct iseq_inline_constant_cache_entry *)object)->value);
-        break;
+          graph_field(graph, "value",
+                      ((const struct iseq_inline_constant_cache_entry *)object)->value);
+          break;
       default: break;
     }
 }
@@ -106,7 +119,8 @@ graph_struct_bytes(VALUE object, const void *data)
     const rb_data_type_t *type = RTYPEDDATA_TYPE(object);
     size_t on_page = GRAPH_PAGE_BYTES - (uintptr_t)data % GRAPH_PAGE_BYTES;
 
-    if (RTYPEDDATA_EMBEDDED_P(object)) return (uintptr_t)object + rb_gc_obj_slot_size(object) - (uintptr_t)data;
+    if (RTYPEDDATA_EMBEDDED_P(object))
+        return (uintptr_t)object + rb_gc_obj_slot_size(object) - (uintptr_t)data;
     size_t bytes = type->function.dsize ? type->function.dsize(data) : 0;
     return bytes < on_page ? bytes : on_page;
 }
@@ -158,7 +172,8 @@ graph_name_rest(struct heapprof_graph *graph, enum heapprof_dump_label kind, uin
 {
     for (size_t i = 0; i < graph->edge_count; i++) {
         struct heapprof_graph_edge *edge = &graph->edges[i];
-        if (edge->kind == HEAPPROF_DUMP_UNLABELLED) *edge = (struct heapprof_graph_edge){edge->value, kind, name};
+        if (edge->kind == HEAPPROF_DUMP_UNLABELLED)
+            *edge = (struct heapprof_graph_edge){ edge->value, kind, name };
     }
 }
 
@@ -190,6 +205,7 @@ graph_data(struct heapprof_graph *graph, struct graph_object *o)
     graph_mutex_owner(graph, o->object);
     graph_name_data(graph, o->object);
     graph_name_marked(graph);
-    if (graph_has_stack_p(o->object)) graph_name_rest(graph, HEAPPROF_DUMP_STACK, graph_text_of(graph, "stack"));
+    if (graph_has_stack_p(o->object))
+        graph_name_rest(graph, HEAPPROF_DUMP_STACK, graph_text_of(graph, "stack"));
     if (element) graph_name_rest(graph, HEAPPROF_DUMP_FIELD, graph_text_of(graph, element));
 }

@@ -29,15 +29,19 @@ graph_stack(struct heapprof_graph *graph, uint32_t stack)
     size_t count = 0;
     uint32_t number = 0;
 
-    if (!HEAPPROF_MEM_GROW(&graph->mem, graph->stacks, graph->stacks_capacity, tables->stacks.numbers.end)) return 0;
+    if (!HEAPPROF_MEM_GROW(&graph->mem, graph->stacks, graph->stacks_capacity,
+                           tables->stacks.numbers.end))
+        return 0;
     for (; stack && !(number = graph->stacks[stack]); stack = tables->stacks.nodes[stack].parent) {
         if (!HEAPPROF_MEM_GROW(&graph->mem, graph->path, graph->path_capacity, count + 1)) return 0;
         graph->path[count++] = stack;
     }
     while (count-- > 0) {
         const struct heapprof_stack_node *node = &tables->stacks.nodes[graph->path[count]];
-        const struct heapprof_function *function = rb_heapprof_functions_get(&tables->functions, node->function);
-        number = rb_heapprof_dump_stack(&graph->writer, number, graph_profile_string(graph, function->name),
+        const struct heapprof_function *function =
+            rb_heapprof_functions_get(&tables->functions, node->function);
+        number = rb_heapprof_dump_stack(&graph->writer, number,
+                                        graph_profile_string(graph, function->name),
                                         graph_profile_string(graph, function->path), node->line);
         graph->stacks[graph->path[count]] = number;
     }
@@ -98,7 +102,8 @@ graph_ask_memsize(struct heapprof_graph *graph, VALUE object)
 }
 
 static void
-graph_facts(struct heapprof_graph *graph, VALUE object, size_t slot_bytes, struct heapprof_dump_object *record)
+graph_facts(struct heapprof_graph *graph, VALUE object, size_t slot_bytes,
+            struct heapprof_dump_object *record)
 {
     graph->memsize = slot_bytes;
     graph_call(graph, object, graph_ask_memsize);
@@ -124,14 +129,16 @@ graph_facts(struct heapprof_graph *graph, VALUE object, size_t slot_bytes, struc
 
 /* Writes as much of the tail and the edges as goes into one record. */
 static void
-graph_write_rest(struct heapprof_graph *graph, const struct graph_object *o, size_t *tail, size_t *edges)
+graph_write_rest(struct heapprof_graph *graph, const struct graph_object *o, size_t *tail,
+                 size_t *edges)
 {
     struct heapprof_dump_writer *writer = &graph->writer;
     bool pairs = o->form->tail == HEAPPROF_DUMP_PAIRED;
 
     if (o->form->tail != HEAPPROF_DUMP_NO_TAIL) {
-        size_t end = *tail + HEAPPROF_DUMP_REFERENCES_MOST < o->tail_count ? *tail + HEAPPROF_DUMP_REFERENCES_MOST
-                                                                           : o->tail_count;
+        size_t end = *tail + HEAPPROF_DUMP_REFERENCES_MOST < o->tail_count
+                         ? *tail + HEAPPROF_DUMP_REFERENCES_MOST
+                         : o->tail_count;
         rb_heapprof_dump_count(writer, pairs ? (end - *tail) / 2 : end - *tail);
         for (; *tail < end; ++*tail) graph_put(graph, o->tail[*tail]);
     }
@@ -148,7 +155,8 @@ graph_write_rest(struct heapprof_graph *graph, const struct graph_object *o, siz
 }
 
 static void
-graph_write(struct heapprof_graph *graph, const struct graph_object *o, struct heapprof_dump_object *record)
+graph_write(struct heapprof_graph *graph, const struct graph_object *o,
+            struct heapprof_dump_object *record)
 {
     size_t tail = 0, edges = 0;
 
@@ -185,7 +193,8 @@ graph_object_i(VALUE object, size_t slot_bytes, void *data)
     struct graph_object o = {.object = object, .form = &graph_nothing};
     struct heapprof_dump_object record = {.address = object};
 
-    if (RB_TYPE_P(object, T_MOVED) || RB_TYPE_P(object, T_ZOMBIE) || graph->writer.error != 0) return;
+    if (RB_TYPE_P(object, T_MOVED) || RB_TYPE_P(object, T_ZOMBIE) || graph->writer.error != 0)
+        return;
     graph_read(graph, &o);
     graph_check(graph, &o);
     record.layout = graph_layout(graph, &o);

@@ -34,7 +34,8 @@ graph_fault(int signal)
 static void
 graph_tick(int signal)
 {
-    if (graph_guard.calling && graph_guard.seen == graph_guard.call) siglongjmp(graph_guard.back, 1);
+    if (graph_guard.calling && graph_guard.seen == graph_guard.call)
+        siglongjmp(graph_guard.back, 1);
     graph_guard.seen = graph_guard.call;
 }
 
@@ -43,7 +44,8 @@ rb_heapprof_gc_graph_guard(void)
 {
     const struct itimerval every = {{GRAPH_TICK_SECONDS, 0}, {GRAPH_TICK_SECONDS, 0}};
     struct sigaction fault = {.sa_handler = graph_fault, .sa_flags = SA_NODEFER | SA_ONSTACK};
-    struct sigaction tick = {.sa_handler = graph_tick, .sa_flags = SA_NODEFER | SA_ONSTACK | SA_RESTART};
+    struct sigaction tick = { .sa_handler = graph_tick,
+                              .sa_flags = SA_NODEFER | SA_ONSTACK | SA_RESTART };
 
     graph_guard.on = true;
     sigaction(SIGSEGV, &fault, NULL);
@@ -57,7 +59,8 @@ rb_heapprof_gc_graph_guard(void)
 static const void *
 graph_type_of(VALUE object)
 {
-    return RTYPEDDATA_P(object) ? (const void *)RTYPEDDATA_TYPE(object) : (const void *)(uintptr_t)RDATA(object)->dmark;
+    return RTYPEDDATA_P(object) ? (const void *)RTYPEDDATA_TYPE(object)
+                                : (const void *)(uintptr_t)RDATA(object)->dmark;
 }
 
 static bool
@@ -82,7 +85,8 @@ graph_skip(struct heapprof_graph *graph, VALUE object)
         return;
     }
     graph_guard.skipped[i].type = graph_type_of(object);
-    graph_guard.skipped[i].name = RTYPEDDATA_P(object) ? RTYPEDDATA_TYPE(object)->wrap_struct_name : "without a type";
+    graph_guard.skipped[i].name =
+        RTYPEDDATA_P(object) ? RTYPEDDATA_TYPE(object)->wrap_struct_name : "without a type";
     graph_guard.skipped_count++;
 }
 
@@ -91,13 +95,15 @@ static void
 graph_write_skipped(struct heapprof_graph *graph)
 {
     for (size_t i = 0; i < graph_guard.skipped_count; i++) {
-        rb_heapprof_dump_pair(&graph->writer, HEAPPROF_DUMP_FOOTER, "skipped", graph_guard.skipped[i].name);
+        rb_heapprof_dump_pair(&graph->writer, HEAPPROF_DUMP_FOOTER, "skipped",
+                              graph_guard.skipped[i].name);
     }
 }
 
 /* Returns true if the call has come back. */
 HEAPPROF_COLD static bool
-graph_try(struct heapprof_graph *graph, VALUE object, void (*function)(struct heapprof_graph *, VALUE))
+graph_try(struct heapprof_graph *graph, VALUE object,
+          void (*function)(struct heapprof_graph *, VALUE))
 {
     bool back = sigsetjmp(graph_guard.back, 0) != 0;
 
@@ -112,7 +118,8 @@ graph_try(struct heapprof_graph *graph, VALUE object, void (*function)(struct he
 /* Calls function, unless the object's type has failed before. Returns true if the call has come
  * back. */
 static bool
-graph_call(struct heapprof_graph *graph, VALUE object, void (*function)(struct heapprof_graph *, VALUE))
+graph_call(struct heapprof_graph *graph, VALUE object,
+           void (*function)(struct heapprof_graph *, VALUE))
 {
     if (!graph_guard.on || !RB_TYPE_P(object, T_DATA)) {
         function(graph, object);

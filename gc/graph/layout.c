@@ -26,7 +26,9 @@ HEAPPROF_COLD static void
 graph_label_ivars(struct heapprof_graph *graph, const struct graph_object *o)
 {
     for (rb_shape_t *shape = rb_shape_get_shape_by_id((shape_id_t)o->detail); shape;
-         shape = shape->parent_id == INVALID_SHAPE_ID ? NULL : rb_shape_get_shape_by_id(shape->parent_id)) {
+         shape = shape->parent_id == INVALID_SHAPE_ID
+                     ? NULL
+                     : rb_shape_get_shape_by_id(shape->parent_id)) {
         if (shape->type != SHAPE_IVAR) continue;
         graph_label(graph, shape->next_iv_index - 1, graph_variable_kind(shape->edge_name),
                     graph_variable_name(graph, shape->edge_name));
@@ -52,8 +54,10 @@ graph_label_members(struct heapprof_graph *graph, const struct graph_object *o)
     VALUE members = graph_members(RBASIC_CLASS(o->object));
 
     for (size_t i = 0; i < o->fixed_count; i++) {
-        VALUE name = !NIL_P(members) && (long)i < RARRAY_LEN(members) ? RARRAY_AREF(members, (long)i) : Qnil;
-        graph_label(graph, i, HEAPPROF_DUMP_MEMBER, RB_SYMBOL_P(name) ? graph_id_name(graph, RB_SYM2ID(name)) : 0);
+        VALUE name =
+            !NIL_P(members) && (long)i < RARRAY_LEN(members) ? RARRAY_AREF(members, (long)i) : Qnil;
+        graph_label(graph, i, HEAPPROF_DUMP_MEMBER,
+                    RB_SYMBOL_P(name) ? graph_id_name(graph, RB_SYM2ID(name)) : 0);
     }
 }
 
@@ -106,10 +110,25 @@ graph_builtin_name(enum ruby_value_type type)
 {
     switch (type) {
 #define GRAPH_TYPE(type) case type: return #type
-      GRAPH_TYPE(T_OBJECT); GRAPH_TYPE(T_CLASS); GRAPH_TYPE(T_MODULE); GRAPH_TYPE(T_FLOAT); GRAPH_TYPE(T_STRING);
-      GRAPH_TYPE(T_REGEXP); GRAPH_TYPE(T_ARRAY); GRAPH_TYPE(T_HASH); GRAPH_TYPE(T_STRUCT); GRAPH_TYPE(T_BIGNUM);
-      GRAPH_TYPE(T_FILE); GRAPH_TYPE(T_DATA); GRAPH_TYPE(T_MATCH); GRAPH_TYPE(T_COMPLEX); GRAPH_TYPE(T_RATIONAL);
-      GRAPH_TYPE(T_SYMBOL); GRAPH_TYPE(T_IMEMO); GRAPH_TYPE(T_NODE); GRAPH_TYPE(T_ICLASS);
+        GRAPH_TYPE(T_OBJECT);
+        GRAPH_TYPE(T_CLASS);
+        GRAPH_TYPE(T_MODULE);
+        GRAPH_TYPE(T_FLOAT);
+        GRAPH_TYPE(T_STRING);
+        GRAPH_TYPE(T_REGEXP);
+        GRAPH_TYPE(T_ARRAY);
+        GRAPH_TYPE(T_HASH);
+        GRAPH_TYPE(T_STRUCT);
+        GRAPH_TYPE(T_BIGNUM);
+        GRAPH_TYPE(T_FILE);
+        GRAPH_TYPE(T_DATA);
+        GRAPH_TYPE(T_MATCH);
+        GRAPH_TYPE(T_COMPLEX);
+        GRAPH_TYPE(T_RATIONAL);
+        GRAPH_TYPE(T_SYMBOL);
+        GRAPH_TYPE(T_IMEMO);
+        GRAPH_TYPE(T_NODE);
+        GRAPH_TYPE(T_ICLASS);
 #undef GRAPH_TYPE
       default: return "?";
     }
@@ -124,9 +143,12 @@ graph_type_text(VALUE object, char text[GRAPH_TYPE_BYTES])
     const char *name = graph_builtin_name(RB_BUILTIN_TYPE(object)), *inside = NULL;
 
     if (RB_TYPE_P(object, T_IMEMO)) inside = rb_imemo_name(imemo_type(object));
-    if (RB_TYPE_P(object, T_DATA) && RTYPEDDATA_P(object)) inside = RTYPEDDATA_TYPE(object)->wrap_struct_name;
+    if (RB_TYPE_P(object, T_DATA) && RTYPEDDATA_P(object))
+        inside = RTYPEDDATA_TYPE(object)->wrap_struct_name;
     if (!inside) snprintf(text, GRAPH_TYPE_BYTES, "%s", name);
-    else snprintf(text, GRAPH_TYPE_BYTES, "%s(%.100s)", name, strncmp(inside, "imemo_", 6) == 0 ? inside + 6 : inside);
+    else
+        snprintf(text, GRAPH_TYPE_BYTES, "%s(%.100s)", name,
+                 strncmp(inside, "imemo_", 6) == 0 ? inside + 6 : inside);
 }
 
 HEAPPROF_COLD static uint32_t
@@ -146,7 +168,9 @@ graph_class_name(struct heapprof_graph *graph, VALUE object, VALUE klass)
     char text[HEAPPROF_NAME_BYTES];
     VALUE named = klass && !RB_TYPE_P(object, T_ICLASS) ? rb_heapprof_real_class(object) : 0;
 
-    return named ? rb_heapprof_dump_string(&graph->writer, text, rb_heapprof_class_text(named, text)) : 0;
+    return named
+               ? rb_heapprof_dump_string(&graph->writer, text, rb_heapprof_class_text(named, text))
+               : 0;
 }
 
 static uint64_t
@@ -163,7 +187,8 @@ graph_layout_hash_i(const void *owner, uint32_t number)
 }
 
 static bool
-graph_same_layout_p(const struct heapprof_graph_layout *one, const struct heapprof_graph_layout *other)
+graph_same_layout_p(const struct heapprof_graph_layout *one,
+                    const struct heapprof_graph_layout *other)
 {
     return one->klass == other->klass && one->detail == other->detail && one->form == other->form &&
            one->kind == other->kind;
@@ -174,32 +199,41 @@ graph_same_layout_p(const struct heapprof_graph_layout *one, const struct heappr
 static struct heapprof_graph_layout
 graph_layout_key(const struct heapprof_graph *graph, const struct graph_object *o)
 {
-    struct heapprof_graph_layout key = {.detail = o->detail, .form = o->form, .kind = RB_BUILTIN_TYPE(o->object)};
+    struct heapprof_graph_layout key = { .detail = o->detail,
+                                         .form = o->form,
+                                         .kind = RB_BUILTIN_TYPE(o->object) };
 
     if (RB_TYPE_P(o->object, T_IMEMO)) key.kind |= (uint32_t)imemo_type(o->object) << 8;
     else key.klass = RBASIC_CLASS(o->object);
-    if (RB_TYPE_P(o->object, T_DATA) && RTYPEDDATA_P(o->object)) key.detail = (uintptr_t)RTYPEDDATA_TYPE(o->object);
+    if (RB_TYPE_P(o->object, T_DATA) && RTYPEDDATA_P(o->object))
+        key.detail = (uintptr_t)RTYPEDDATA_TYPE(o->object);
     if (graph->edge_count > 0) key.kind |= GRAPH_OTHERS;
     return key;
 }
 
 HEAPPROF_COLD static uint32_t
-graph_new_layout(struct heapprof_graph *graph, const struct graph_object *o, struct heapprof_graph_layout *key)
+graph_new_layout(struct heapprof_graph *graph, const struct graph_object *o,
+                 struct heapprof_graph_layout *key)
 {
     uint32_t at = (uint32_t)graph->layout_count + 1;
 
     if (!HEAPPROF_MEM_GROW(&graph->mem, graph->layouts, graph->layouts_capacity, at + 1) ||
-        !rb_heapprof_index_reserve(&graph->layout_index, &graph->mem, graph->layout_count, graph_layout_hash_i, graph)) {
+        !rb_heapprof_index_reserve(&graph->layout_index, &graph->mem, graph->layout_count,
+                                   graph_layout_hash_i, graph)) {
         graph_failed(graph);
         return 0;
     }
     graph_label_all(graph, o);
-    key->number = rb_heapprof_dump_layout(&graph->writer, &(struct heapprof_dump_layout){
-        .type = graph_type_name(graph, o->object), .class_name = graph_class_name(graph, o->object, key->klass),
-        .class_address = key->klass, .tail = o->form->tail,
-        .bits = key->kind & GRAPH_OTHERS ? HEAPPROF_DUMP_OTHERS : 0,
-        .labels = graph->labels, .label_count = o->fixed_count,
-    });
+    key->number = rb_heapprof_dump_layout(
+        &graph->writer, &(struct heapprof_dump_layout){
+                            .type = graph_type_name(graph, o->object),
+                            .class_name = graph_class_name(graph, o->object, key->klass),
+                            .class_address = key->klass,
+                            .tail = o->form->tail,
+                            .bits = key->kind & GRAPH_OTHERS ? HEAPPROF_DUMP_OTHERS : 0,
+                            .labels = graph->labels,
+                            .label_count = o->fixed_count,
+                        });
     graph->layouts[at] = *key;
     graph->layout_count++;
     rb_heapprof_index_insert(&graph->layout_index, graph_layout_hash(key), at);
@@ -213,8 +247,8 @@ graph_layout(struct heapprof_graph *graph, const struct graph_object *o)
     struct heapprof_graph_layout key = graph_layout_key(graph, o);
     uint32_t at;
 
-    for (uint64_t probe = graph_layout_hash(&key); (at = rb_heapprof_index_at(&graph->layout_index, probe)) != 0;
-         probe++) {
+    for (uint64_t probe = graph_layout_hash(&key);
+         (at = rb_heapprof_index_at(&graph->layout_index, probe)) != 0; probe++) {
         if (graph_same_layout_p(&graph->layouts[at], &key)) return graph->layouts[at].number;
     }
     return graph_new_layout(graph, o, &key);

@@ -31,13 +31,16 @@ static void
 graph_add_marked(struct heapprof_graph *graph, VALUE value)
 {
     if (graph_find_marked(graph, value)) return;
-    if (!HEAPPROF_MEM_GROW(&graph->mem, graph->marked, graph->marked_capacity, graph->marked_count + 1) ||
-        !rb_heapprof_index_reserve(&graph->marked_index, &graph->mem, graph->marked_count, graph_marked_hash_i, graph)) {
+    if (!HEAPPROF_MEM_GROW(&graph->mem, graph->marked, graph->marked_capacity,
+                           graph->marked_count + 1) ||
+        !rb_heapprof_index_reserve(&graph->marked_index, &graph->mem, graph->marked_count,
+                                   graph_marked_hash_i, graph)) {
         graph_failed(graph);
         return;
     }
     graph->marked[graph->marked_count++] = (struct heapprof_graph_marked){value, false};
-    rb_heapprof_index_insert(&graph->marked_index, rb_heapprof_index_hash(value), (uint32_t)graph->marked_count);
+    rb_heapprof_index_insert(&graph->marked_index, rb_heapprof_index_hash(value),
+                             (uint32_t)graph->marked_count);
 }
 
 /* Is called by marking functions. */
@@ -73,7 +76,8 @@ graph_name_marked(struct heapprof_graph *graph)
     }
     graph->edge_count = kept;
     for (size_t i = 0; i < graph->marked_count; i++) {
-        if (!graph->marked[i].labelled) graph_edge(graph, HEAPPROF_DUMP_UNLABELLED, 0, graph->marked[i].value);
+        if (!graph->marked[i].labelled)
+            graph_edge(graph, HEAPPROF_DUMP_UNLABELLED, 0, graph->marked[i].value);
     }
 }
 

@@ -39,12 +39,15 @@ graph_new_move(uintptr_t to)
 {
     size_t count = graph_baseline.move_count;
 
-    if (!HEAPPROF_MEM_GROW(&graph_baseline.mem, graph_baseline.moves, graph_baseline.moves_capacity, count + 2) ||
-        !rb_heapprof_index_reserve(&graph_baseline.move_index, &graph_baseline.mem, count, graph_move_hash_i, NULL)) {
+    if (!HEAPPROF_MEM_GROW(&graph_baseline.mem, graph_baseline.moves, graph_baseline.moves_capacity,
+                           count + 2) ||
+        !rb_heapprof_index_reserve(&graph_baseline.move_index, &graph_baseline.mem, count,
+                                   graph_move_hash_i, NULL)) {
         return NULL;
     }
     graph_baseline.moves[count + 1].to = to;
-    rb_heapprof_index_insert(&graph_baseline.move_index, rb_heapprof_index_hash(to), (uint32_t)(count + 1));
+    rb_heapprof_index_insert(&graph_baseline.move_index, rb_heapprof_index_hash(to),
+                             (uint32_t)(count + 1));
     graph_baseline.move_count++;
     return &graph_baseline.moves[count + 1];
 }
@@ -75,7 +78,8 @@ graph_follow_page(const struct heap_page *page)
     for (int i = 0; followed && i < page->total_slots; i++) {
         VALUE slot = page->start + (uintptr_t)i * page->slot_size;
         asan_unpoisoning_object(slot) {
-            if (RB_BUILTIN_TYPE(slot) == T_MOVED && graph_survivor_p(plane, slot)) followed = graph_follow(slot, plane);
+            if (RB_BUILTIN_TYPE(slot) == T_MOVED && graph_survivor_p(plane, slot))
+                followed = graph_follow(slot, plane);
         }
     }
     return followed;
@@ -117,7 +121,9 @@ graph_write_moves(struct heapprof_graph *graph)
 {
     for (size_t i = 1; graph->baseline && i <= graph_baseline.move_count; i++) {
         const struct moved_object *move = &graph_baseline.moves[i];
-        if (!graph_survivor_p(graph_plane(GET_PAGE_BODY(move->to)), move->to) || move->from == move->to) continue;
+        if (!graph_survivor_p(graph_plane(GET_PAGE_BODY(move->to)), move->to) ||
+            move->from == move->to)
+            continue;
         rb_heapprof_dump_move(&graph->writer, move->from, move->to);
     }
 }

@@ -14,7 +14,8 @@
 static void
 graph_name_root(struct heapprof_graph *graph, const char *name, VALUE value)
 {
-    if (!RB_SPECIAL_CONST_P(value)) graph_edge(graph, HEAPPROF_DUMP_ROOT, graph_text_of(graph, name), value);
+    if (!RB_SPECIAL_CONST_P(value))
+        graph_edge(graph, HEAPPROF_DUMP_ROOT, graph_text_of(graph, name), value);
 }
 
 static int
@@ -55,9 +56,11 @@ static void
 graph_name_c_globals(struct heapprof_graph *graph, const rb_vm_t *vm)
 {
     for (const struct global_object_list *list = vm->global_object_list; list; list = list->next) {
-        const char *name = graph->c_global_name ? graph->c_global_name(graph->c_global_data, list->varptr) : NULL;
+        const char *name =
+            graph->c_global_name ? graph->c_global_name(graph->c_global_data, list->varptr) : NULL;
         if (RB_SPECIAL_CONST_P(*list->varptr)) continue;
-        if (name) graph_edge(graph, HEAPPROF_DUMP_C_GLOBAL, graph_text_of(graph, name), *list->varptr);
+        if (name)
+            graph_edge(graph, HEAPPROF_DUMP_C_GLOBAL, graph_text_of(graph, name), *list->varptr);
         else graph_name_root(graph, "registered address", *list->varptr);
     }
 }
@@ -82,7 +85,8 @@ graph_name_vm(struct heapprof_graph *graph)
     const rb_vm_t *vm = GET_VM();
     rb_ractor_t *ractor = NULL;
 
-    ccan_list_for_each(&vm->ractor.set, ractor, vmlr_node) graph_name_root(graph, "ractor", rb_ractor_self(ractor));
+    ccan_list_for_each(&vm->ractor.set, ractor, vmlr_node)
+        graph_name_root(graph, "ractor", rb_ractor_self(ractor));
     graph_name_c_globals(graph, vm);
     graph_name_root(graph, "objects that C code has registered", vm->mark_object_ary);
     graph_name_features(graph, vm);
@@ -166,7 +170,9 @@ graph_global_i(VALUE value, void *data)
     struct heapprof_graph *graph = data;
     struct heapprof_graph_edge edge = {value, graph->global.kind, graph->global.name};
 
-    if (value == GET_VM()->self) edge = (struct heapprof_graph_edge){value, HEAPPROF_DUMP_ROOT, graph_text_of(graph, "VM")};
+    if (value == GET_VM()->self)
+        edge =
+            (struct heapprof_graph_edge){ value, HEAPPROF_DUMP_ROOT, graph_text_of(graph, "VM") };
     graph_write_root(graph, edge);
 }
 

@@ -22,14 +22,17 @@
 static size_t
 graph_class_text(VALUE klass, char text[HEAPPROF_NAME_BYTES])
 {
-    if (!RB_TYPE_P(klass, T_CLASS) || !RCLASS_SINGLETON_P(klass)) return rb_heapprof_class_text(klass, text);
+    if (!RB_TYPE_P(klass, T_CLASS) || !RCLASS_SINGLETON_P(klass))
+        return rb_heapprof_class_text(klass, text);
 
     VALUE attached = RCLASS_ATTACHED_OBJECT(klass);
     char name[HEAPPROF_NAME_BYTES];
-    bool of_class = !RB_SPECIAL_CONST_P(attached) && (RB_TYPE_P(attached, T_CLASS) || RB_TYPE_P(attached, T_MODULE));
+    bool of_class = !RB_SPECIAL_CONST_P(attached) &&
+                    (RB_TYPE_P(attached, T_CLASS) || RB_TYPE_P(attached, T_MODULE));
     VALUE named = of_class ? attached : rb_heapprof_real_class(klass);
     size_t length = named ? rb_heapprof_class_text(named, name) : 0;
-    int written = snprintf(text, HEAPPROF_NAME_BYTES, of_class ? "#<Class:%.*s>" : "#<Class:#<%.*s>>", (int)length, name);
+    int written = snprintf(text, HEAPPROF_NAME_BYTES,
+                           of_class ? "#<Class:%.*s>" : "#<Class:#<%.*s>>", (int)length, name);
 
     return written < HEAPPROF_NAME_BYTES ? (size_t)written : HEAPPROF_NAME_BYTES - 1;
 }
@@ -41,8 +44,8 @@ graph_code_text(const rb_iseq_t *iseq, char text[HEAPPROF_NAME_BYTES])
 
     size_t length = rb_heapprof_code_text(iseq, 0, text), room = HEAPPROF_NAME_BYTES - length;
     VALUE path = rb_iseq_path(iseq);
-    int written = snprintf(text + length, room, " %.*s:%d", (int)RSTRING_LEN(path), RSTRING_PTR(path),
-                           iseq->body->location.first_lineno);
+    int written = snprintf(text + length, room, " %.*s:%d", (int)RSTRING_LEN(path),
+                           RSTRING_PTR(path), iseq->body->location.first_lineno);
 
     return length + ((size_t)written < room ? (size_t)written : room - 1);
 }
@@ -53,8 +56,9 @@ graph_imemo_text(VALUE object, char text[HEAPPROF_NAME_BYTES])
     switch (imemo_type(object)) {
       case imemo_iseq: return graph_code_text((const rb_iseq_t *)object, text);
       case imemo_ment:
-        if (RB_SPECIAL_CONST_P(((const rb_method_entry_t *)object)->owner)) return 0; /* an undefined method */
-        return rb_heapprof_method_text((const rb_method_entry_t *)object, text);
+          if (RB_SPECIAL_CONST_P(((const rb_method_entry_t *)object)->owner))
+              return 0; /* an undefined method */
+          return rb_heapprof_method_text((const rb_method_entry_t *)object, text);
       default: return 0;
     }
 }
@@ -79,7 +83,8 @@ graph_code_place_text(const rb_iseq_t *iseq, char text[HEAPPROF_NAME_BYTES])
 
 /* A symbol that was made at run time is data. */
 static size_t
-graph_symbol_block_text(const struct heapprof_graph *graph, VALUE symbol, char text[HEAPPROF_NAME_BYTES])
+graph_symbol_block_text(const struct heapprof_graph *graph, VALUE symbol,
+                        char text[HEAPPROF_NAME_BYTES])
 {
     if (!RB_STATIC_SYM_P(symbol) && graph->values_bytes == 0) return 0;
     VALUE name = rb_sym2str(symbol);
@@ -112,7 +117,8 @@ graph_proc_text(const struct heapprof_graph *graph, VALUE object, char text[HEAP
       case block_type_proc: break;
       case block_type_ifunc:
         if (!proc->is_from_method) return 0;
-        return graph_code_place_text(rb_method_iseq((VALUE)proc->block.as.captured.code.ifunc->data), text);
+        return graph_code_place_text(
+            rb_method_iseq((VALUE)proc->block.as.captured.code.ifunc->data), text);
     }
     return 0;
 }
@@ -152,17 +158,21 @@ graph_start_text(const struct heapprof_graph *graph, VALUE proc, char text[HEAPP
 }
 
 static size_t
-graph_thread_start_text(const struct heapprof_graph *graph, const rb_thread_t *thread, char text[HEAPPROF_NAME_BYTES])
+graph_thread_start_text(const struct heapprof_graph *graph, const rb_thread_t *thread,
+                        char text[HEAPPROF_NAME_BYTES])
 {
-    bool block = thread->invoke_type == thread_invoke_type_proc || thread->invoke_type == thread_invoke_type_ractor_proc;
+    bool block = thread->invoke_type == thread_invoke_type_proc ||
+                 thread->invoke_type == thread_invoke_type_ractor_proc;
 
-    if (thread == GET_VM()->ractor.main_thread) return (size_t)snprintf(text, HEAPPROF_NAME_BYTES, "main");
+    if (thread == GET_VM()->ractor.main_thread)
+        return (size_t)snprintf(text, HEAPPROF_NAME_BYTES, "main");
     return graph_start_text(graph, block ? thread->invoke_arg.proc.proc : 0, text);
 }
 
 /* The name is data. */
 static size_t
-graph_thread_text(const struct heapprof_graph *graph, const rb_thread_t *thread, char text[HEAPPROF_NAME_BYTES])
+graph_thread_text(const struct heapprof_graph *graph, const rb_thread_t *thread,
+                  char text[HEAPPROF_NAME_BYTES])
 {
     if (!thread) return 0;
 
@@ -178,13 +188,15 @@ graph_thread_text(const struct heapprof_graph *graph, const rb_thread_t *thread,
 
 /* The root fiber of a thread has no block of its own. */
 static size_t
-graph_fiber_text(const struct heapprof_graph *graph, struct rb_fiber_struct *fiber, char text[HEAPPROF_NAME_BYTES])
+graph_fiber_text(const struct heapprof_graph *graph, struct rb_fiber_struct *fiber,
+                 char text[HEAPPROF_NAME_BYTES])
 {
     const rb_thread_t *thread = fiber ? rb_fiberptr_get_ec(fiber)->thread_ptr : NULL;
 
     if (!thread) return 0;
-    size_t length = thread->root_fiber == fiber ? graph_thread_start_text(graph, thread, text)
-                                                : graph_start_text(graph, rb_heapprof_fiber_block(fiber), text);
+    size_t length = thread->root_fiber == fiber
+                        ? graph_thread_start_text(graph, thread, text)
+                        : graph_start_text(graph, rb_heapprof_fiber_block(fiber), text);
     return length + (size_t)sprintf(text + length, ", %s", rb_heapprof_fiber_state(fiber));
 }
 
@@ -196,7 +208,8 @@ graph_data_text(const struct heapprof_graph *graph, VALUE object, char text[HEAP
 
     void *data = RTYPEDDATA_GET_DATA(object);
     if (RTYPEDDATA_TYPE(object) == &ruby_binding_data_type) return graph_binding_text(data, text);
-    if (RTYPEDDATA_TYPE(object) == &ruby_threadptr_data_type) return graph_thread_text(graph, data, text);
+    if (RTYPEDDATA_TYPE(object) == &ruby_threadptr_data_type)
+        return graph_thread_text(graph, data, text);
     return rb_obj_is_fiber(object) ? graph_fiber_text(graph, data, text) : 0;
 }
 
@@ -212,13 +225,18 @@ graph_object_text(struct heapprof_graph *graph, VALUE object)
     switch (RB_BUILTIN_TYPE(object)) {
       case T_CLASS:
       case T_MODULE: length = graph_class_text(object, text); break;
-      case T_ICLASS: if (RBASIC_CLASS(object)) length = graph_class_text(RBASIC_CLASS(object), text); break;
+      case T_ICLASS:
+          if (RBASIC_CLASS(object)) length = graph_class_text(RBASIC_CLASS(object), text);
+          break;
       case T_IMEMO: length = graph_imemo_text(object, text); break;
       case T_DATA: length = graph_data_text(graph, object, text); break;
-      case T_SYMBOL: if (graph->values_bytes) return graph_id_name(graph, RSYMBOL(object)->id); break;
+      case T_SYMBOL:
+          if (graph->values_bytes) return graph_id_name(graph, RSYMBOL(object)->id);
+          break;
       case T_FLOAT:
-        if (graph->values_bytes) length = (size_t)snprintf(text, sizeof(text), "%.17g", RFLOAT_VALUE(object));
-        break;
+          if (graph->values_bytes)
+              length = (size_t)snprintf(text, sizeof(text), "%.17g", RFLOAT_VALUE(object));
+          break;
       default: return 0;
     }
     return rb_heapprof_dump_string(&graph->writer, text, length);

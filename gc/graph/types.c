@@ -8,7 +8,8 @@
 static void
 graph_edge(struct heapprof_graph *graph, enum heapprof_dump_label kind, uint32_t name, VALUE value)
 {
-    if (HEAPPROF_MEM_GROW(&graph->mem, graph->edges, graph->edges_capacity, graph->edge_count + 1)) {
+    if (HEAPPROF_MEM_GROW(&graph->mem, graph->edges, graph->edges_capacity,
+                          graph->edge_count + 1)) {
         graph->edges[graph->edge_count++] = (struct heapprof_graph_edge){value, kind, name};
     }
     else {
@@ -44,7 +45,8 @@ graph_variables(struct heapprof_graph *graph, st_table *variables)
 /* Names come from the shape. Behind the named ivars there may be room for more, which is marked
  * as well: a variable that was removed keeps its value there. */
 static void
-graph_shape_variables(struct heapprof_graph *graph, shape_id_t shape_id, const VALUE *values, size_t room)
+graph_shape_variables(struct heapprof_graph *graph, shape_id_t shape_id, const VALUE *values,
+                      size_t room)
 {
     size_t first = graph->edge_count, named = rb_shape_get_shape_by_id(shape_id)->next_iv_index;
     size_t count = named < room ? named : room;
@@ -52,14 +54,17 @@ graph_shape_variables(struct heapprof_graph *graph, shape_id_t shape_id, const V
     for (size_t i = 0; i < count; i++) graph_edge(graph, HEAPPROF_DUMP_UNLABELLED, 0, values[i]);
     if (graph->edge_count != first + count) return;
     for (rb_shape_t *shape = rb_shape_get_shape_by_id(shape_id); shape;
-         shape = shape->parent_id == INVALID_SHAPE_ID ? NULL : rb_shape_get_shape_by_id(shape->parent_id)) {
+         shape = shape->parent_id == INVALID_SHAPE_ID
+                     ? NULL
+                     : rb_shape_get_shape_by_id(shape->parent_id)) {
         if (shape->type != SHAPE_IVAR || shape->next_iv_index > count) continue;
         struct heapprof_graph_edge *edge = &graph->edges[first + shape->next_iv_index - 1];
         edge->kind = graph_variable_kind(shape->edge_name);
         edge->name = graph_variable_name(graph, shape->edge_name);
     }
     for (size_t i = count; i < room; i++) {
-        if (!RB_SPECIAL_CONST_P(values[i])) graph_field(graph, "room of a removed variable", values[i]);
+        if (!RB_SPECIAL_CONST_P(values[i]))
+            graph_field(graph, "room of a removed variable", values[i]);
     }
 }
 
@@ -71,7 +76,9 @@ graph_generic_ivars(struct heapprof_graph *graph, VALUE object)
 
     if (!RB_FL_TEST_RAW(object, FL_EXIVAR) || !rb_gen_ivtbl_get(object, 0, &ivars)) return;
     if (rb_shape_obj_too_complex(object)) graph_variables(graph, ivars->as.complex.table);
-    else graph_shape_variables(graph, rb_shape_get_shape_id(object), ivars->as.shape.ivptr, ivars->as.shape.numiv);
+    else
+        graph_shape_variables(graph, rb_shape_get_shape_id(object), ivars->as.shape.ivptr,
+                              ivars->as.shape.numiv);
 }
 
 /* ---- types ---- */
@@ -79,14 +86,17 @@ graph_generic_ivars(struct heapprof_graph *graph, VALUE object)
 static const struct graph_form graph_array = {.tail = HEAPPROF_DUMP_INDEXED};
 static const struct graph_form graph_shared = {.fields = {"shared"}};
 static const struct graph_form graph_hash = {.tail = HEAPPROF_DUMP_PAIRED};
-static const struct graph_form graph_hash_default = {.tail = HEAPPROF_DUMP_PAIRED, .fields = {"default"}};
-static const struct graph_form graph_hash_proc = {.tail = HEAPPROF_DUMP_PAIRED, .fields = {"default proc"}};
+static const struct graph_form graph_hash_default = { .tail = HEAPPROF_DUMP_PAIRED,
+                                                      .fields = { "default" } };
+static const struct graph_form graph_hash_proc = { .tail = HEAPPROF_DUMP_PAIRED,
+                                                   .fields = { "default proc" } };
 static const struct graph_form graph_regexp = {.fields = {"source"}};
 static const struct graph_form graph_match = {.fields = {"regexp", "string"}};
 static const struct graph_form graph_rational = {.fields = {"numerator", "denominator"}};
 static const struct graph_form graph_complex = {.fields = {"real", "imaginary"}};
 static const struct graph_form graph_file = {
-    .fields = {"self", "path", "tied io", "write converter", "write options", "options", "write lock", "timeout"},
+    .fields = { "self", "path", "tied io", "write converter", "write options", "options",
+                "write lock", "timeout" },
 };
 
 /* Sets the form, with its fields in `held`. */
@@ -114,7 +124,8 @@ graph_plain_object(struct heapprof_graph *graph, struct graph_object *o)
 static bool
 graph_value(struct heapprof_graph *graph, VALUE value)
 {
-    if (!HEAPPROF_MEM_GROW(&graph->mem, graph->values, graph->values_capacity, graph->value_count + 1)) {
+    if (!HEAPPROF_MEM_GROW(&graph->mem, graph->values, graph->values_capacity,
+                           graph->value_count + 1)) {
         graph_failed(graph);
         return false;
     }
@@ -127,7 +138,8 @@ graph_pair_i(st_data_t key, st_data_t value, st_data_t data)
 {
     struct heapprof_graph *graph = (struct heapprof_graph *)data;
 
-    return graph_value(graph, (VALUE)key) && graph_value(graph, (VALUE)value) ? ST_CONTINUE : ST_STOP;
+    return graph_value(graph, (VALUE)key) && graph_value(graph, (VALUE)value) ? ST_CONTINUE
+                                                                              : ST_STOP;
 }
 
 static void
@@ -141,7 +153,9 @@ graph_pairs(struct heapprof_graph *graph, struct graph_object *o)
     o->form = &graph_hash;
     if (NIL_P(otherwise)) return;
     o->held[0] = otherwise;
-    graph_fields(o, RB_FL_TEST_RAW(o->object, RHASH_PROC_DEFAULT) ? &graph_hash_proc : &graph_hash_default, 1);
+    graph_fields(
+        o, RB_FL_TEST_RAW(o->object, RHASH_PROC_DEFAULT) ? &graph_hash_proc : &graph_hash_default,
+        1);
 }
 
 static void
@@ -164,8 +178,14 @@ graph_io(struct graph_object *o)
 
     if (!io) return;
     const VALUE values[] = {
-        io->self, io->pathv, io->tied_io_for_writing, io->writeconv_asciicompat, io->writeconv_pre_ecopts,
-        io->encs.ecopts, io->write_lock, io->timeout,
+        io->self,
+        io->pathv,
+        io->tied_io_for_writing,
+        io->writeconv_asciicompat,
+        io->writeconv_pre_ecopts,
+        io->encs.ecopts,
+        io->write_lock,
+        io->timeout,
     };
     for (size_t i = 0; i < numberof(values); i++) o->held[i] = values[i];
     graph_fields(o, &graph_file, numberof(values));
@@ -204,8 +224,12 @@ graph_simple(struct heapprof_graph *graph, struct graph_object *o)
         break;
       case T_FILE: graph_io(o); break;
       case T_MATCH: graph_two(o, &graph_match, RMATCH(object)->regexp, RMATCH(object)->str); break;
-      case T_RATIONAL: graph_two(o, &graph_rational, RRATIONAL(object)->num, RRATIONAL(object)->den); break;
-      case T_COMPLEX: graph_two(o, &graph_complex, RCOMPLEX(object)->real, RCOMPLEX(object)->imag); break;
+      case T_RATIONAL:
+          graph_two(o, &graph_rational, RRATIONAL(object)->num, RRATIONAL(object)->den);
+          break;
+      case T_COMPLEX:
+          graph_two(o, &graph_complex, RCOMPLEX(object)->real, RCOMPLEX(object)->imag);
+          break;
       default: break;
     }
 }

@@ -39,7 +39,9 @@ graph_id_name(struct heapprof_graph *graph, ID id)
 {
     VALUE name = id ? rb_id2str(id) : 0;
 
-    return name ? rb_heapprof_dump_string(&graph->writer, RSTRING_PTR(name), (size_t)RSTRING_LEN(name)) : 0;
+    return name ? rb_heapprof_dump_string(&graph->writer, RSTRING_PTR(name),
+                                          (size_t)RSTRING_LEN(name))
+                : 0;
 }
 
 /* The name of a variable. MRI has some for itself whose IDs have no name. */
@@ -120,8 +122,9 @@ graph_put(struct heapprof_graph *graph, VALUE value)
         graph_put_fixnum(graph, RB_FIX2LONG(value));
     }
     else if (RB_STATIC_SYM_P(value)) {
-        rb_heapprof_dump_immediate(&graph->writer, HEAPPROF_DUMP_SYMBOL,
-                                   graph_id_name(graph, RSHIFT((unsigned long)value, RUBY_SPECIAL_SHIFT)));
+        rb_heapprof_dump_immediate(
+            &graph->writer, HEAPPROF_DUMP_SYMBOL,
+            graph_id_name(graph, RSHIFT((unsigned long)value, RUBY_SPECIAL_SHIFT)));
     }
     else if (RB_FLONUM_P(value)) {
         graph_put_flonum(graph, value);

@@ -22,7 +22,9 @@ graph_waited_for_p(VALUE object)
         "VM/thread", "mutex", "queue", "sized_queue", "condvar", "monitor", "ractor",
     };
 
-    if (!object || RB_SPECIAL_CONST_P(object) || !RB_TYPE_P(object, T_DATA) || !RTYPEDDATA_P(object)) return false;
+    if (!object || RB_SPECIAL_CONST_P(object) || !RB_TYPE_P(object, T_DATA) ||
+        !RTYPEDDATA_P(object))
+        return false;
     for (size_t i = 0; i < numberof(types); i++) {
         if (strcmp(RTYPEDDATA_TYPE(object)->wrap_struct_name, types[i]) == 0) return true;
     }
@@ -32,7 +34,9 @@ graph_waited_for_p(VALUE object)
 static bool
 graph_mutex_p(VALUE object)
 {
-    if (!object || RB_SPECIAL_CONST_P(object) || !RB_TYPE_P(object, T_DATA) || !RTYPEDDATA_P(object)) return false;
+    if (!object || RB_SPECIAL_CONST_P(object) || !RB_TYPE_P(object, T_DATA) ||
+        !RTYPEDDATA_P(object))
+        return false;
     return strcmp(RTYPEDDATA_TYPE(object)->wrap_struct_name, "mutex") == 0;
 }
 
@@ -41,7 +45,8 @@ graph_named_p(ID id, const char *name)
 {
     VALUE text = rb_id2str(id);
 
-    return text && (size_t)RSTRING_LEN(text) == strlen(name) && memcmp(RSTRING_PTR(text), name, strlen(name)) == 0;
+    return text && (size_t)RSTRING_LEN(text) == strlen(name) &&
+           memcmp(RSTRING_PTR(text), name, strlen(name)) == 0;
 }
 
 /* True if MRI has written the method, in C or in Ruby. */
@@ -52,7 +57,8 @@ graph_builtin_p(const rb_control_frame_t *frame)
 
     if (!VM_FRAME_RUBYFRAME_P(frame)) return true;
     VALUE path = rb_iseq_path(frame->iseq);
-    return RSTRING_LEN(path) >= (long)strlen(internal) && memcmp(RSTRING_PTR(path), internal, strlen(internal)) == 0;
+    return RSTRING_LEN(path) >= (long)strlen(internal) &&
+           memcmp(RSTRING_PTR(path), internal, strlen(internal)) == 0;
 }
 
 /* True if the frame's method is one of self's class, but not of Kernel; and does not just sleep
@@ -62,7 +68,8 @@ graph_waiting_method_p(const rb_control_frame_t *frame)
 {
     const rb_callable_method_entry_t *method = rb_vm_frame_method_entry(frame);
 
-    return method && method->owner && RB_TYPE_P(method->owner, T_CLASS) && !graph_named_p(method->def->original_id, "sleep");
+    return method && method->owner && RB_TYPE_P(method->owner, T_CLASS) &&
+           !graph_named_p(method->def->original_id, "sleep");
 }
 
 static VALUE
@@ -79,7 +86,9 @@ graph_awaited_by_ractor(const rb_thread_t *thread)
 {
     rb_ractor_t *ractor = thread->ractor;
 
-    if (!ractor || ractor->sync.wait.waiting_thread != thread || ractor->sync.wait.status & wait_taking) return 0;
+    if (!ractor || ractor->sync.wait.waiting_thread != thread ||
+        ractor->sync.wait.status & wait_taking)
+        return 0;
     return rb_ractor_self(ractor);
 }
 
@@ -88,7 +97,8 @@ static const rb_callable_method_entry_t *
 graph_scheduler_method(const rb_control_frame_t *frame, VALUE scheduler)
 {
     if (frame->self != scheduler || !VM_FRAME_RUBYFRAME_P(frame)) return NULL;
-    return ISEQ_BODY(frame->iseq)->type == ISEQ_TYPE_METHOD ? rb_vm_frame_method_entry(frame) : NULL;
+    return ISEQ_BODY(frame->iseq)->type == ISEQ_TYPE_METHOD ? rb_vm_frame_method_entry(frame)
+                                                            : NULL;
 }
 
 /* block(blocker, timeout = nil): the blocker, unless it waits with a timeout or is free again. */
@@ -104,7 +114,8 @@ graph_blocker(const rb_control_frame_t *frame)
 }
 
 static VALUE
-graph_awaited_by_fiber(const rb_control_frame_t *frame, const rb_control_frame_t *end, VALUE scheduler)
+graph_awaited_by_fiber(const rb_control_frame_t *frame, const rb_control_frame_t *end,
+                       VALUE scheduler)
 {
     VALUE blocker = 0;
 
@@ -127,7 +138,8 @@ graph_waits(struct heapprof_graph *graph, const rb_execution_context_t *ec)
 
     if (!thread) return;
     if (thread->ec != ec) {
-        if (!NIL_P(thread->scheduler)) awaited = graph_awaited_by_fiber(ec->cfp, end, thread->scheduler);
+        if (!NIL_P(thread->scheduler))
+            awaited = graph_awaited_by_fiber(ec->cfp, end, thread->scheduler);
     }
     else if (thread->status == THREAD_STOPPED || thread->status == THREAD_STOPPED_FOREVER) {
         awaited = graph_awaited_by_thread(ec->cfp, end);
@@ -148,7 +160,8 @@ graph_thread_of_fiber(const void *fiber)
 
     ccan_list_for_each(&GET_VM()->ractor.set, ractor, vmlr_node) {
         ccan_list_for_each(&ractor->threads.set, thread, lt_node) {
-            if (thread->root_fiber == fiber || (thread->ec && thread->ec->fiber_ptr == fiber)) return thread;
+            if (thread->root_fiber == fiber || (thread->ec && thread->ec->fiber_ptr == fiber))
+                return thread;
         }
     }
     return NULL;

@@ -24,7 +24,8 @@ static void
 graph_weak_reference(struct heapprof_graph *graph, const char *name, VALUE value)
 {
     if (UNDEF_P(value)) return;
-    if (!RB_SPECIAL_CONST_P(value) && rb_gc_impl_garbage_object_p(rb_gc_get_objspace(), value)) return;
+    if (!RB_SPECIAL_CONST_P(value) && rb_gc_impl_garbage_object_p(rb_gc_get_objspace(), value))
+        return;
     graph_edge(graph, HEAPPROF_DUMP_WEAK, graph_text_of(graph, name), value);
 }
 
@@ -56,6 +57,7 @@ graph_weak_references(struct heapprof_graph *graph, VALUE object)
     if (!type || (type != graph_weak.map && type != graph_weak.key_map)) return;
     const struct mri_weak_map *map = RTYPEDDATA_GET_DATA(object);
     if (map && map->table) {
-        st_foreach(map->table, type == graph_weak.map ? graph_weak_map_i : graph_weak_key_map_i, (st_data_t)graph);
+        st_foreach(map->table, type == graph_weak.map ? graph_weak_map_i : graph_weak_key_map_i,
+                   (st_data_t)graph);
     }
 }

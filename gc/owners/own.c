@@ -185,7 +185,8 @@ own_generic_ivars(VALUE object)
     own_table(object, ivars->as.complex.table);
 }
 
-/* The strings of symbols made at run time are in a Hash that only the VM sees: a table of the VM. */
+/* The strings of symbols made at run time are in a Hash that only the VM sees: a table of its
+ * own. */
 HEAPPROF_COLD static uintptr_t
 hash_holder(VALUE hash)
 {

@@ -1,6 +1,8 @@
-// graph_fuzz.cc - any blocks as a graph, with its dominators: what a number leads to is there, dominators are a tree, the
-// largest objects have their referrers, what is stuck is in one row, each allocation stack is a way in a tree, and patterns add up to all that is reached; two
-// such graphs as dumps of one process, whose rows add up to the growth; and what is read in one pass without it.
+// graph_fuzz.cc - any blocks as a graph, with its dominators: what a number leads to is there,
+// dominators are a tree, the largest objects have their referrers, what is stuck is in one row,
+// each allocation stack is a way in a tree, and patterns add up to all that is reached; two such
+// graphs as dumps of one process, whose rows add up to the growth; and what is read in one pass
+// without it.
 
 #include <string>
 
@@ -111,7 +113,8 @@ CheckPatterns(const graph &graph, const graph_patterns &patterns, uint64_t reach
     REQUIRE(out);
     for (uint32_t at = 1; at < patterns.count; at++) {
         const graph_pattern &pattern = patterns.all[at];
-        REQUIRE(pattern.parent < at && pattern.example > 0 && pattern.example <= graph.count && pattern.loop < patterns.count);
+        REQUIRE(pattern.parent < at && pattern.example > 0 && pattern.example <= graph.count &&
+                pattern.loop < patterns.count);
         bytes += pattern.bytes;
         graph_put_step(out, &graph, &patterns, at);
         REQUIRE(fseek(out, 0, SEEK_SET) == 0);
@@ -132,7 +135,8 @@ CheckSuspects(graph *graph, graph_patterns *patterns, const uint64_t *retained, 
     count = graph_suspects(suspects, 3, graph, patterns, retained, reached / 20 + 1);
     REQUIRE(count <= 3 || count == SIZE_MAX);
     for (size_t i = 0; count <= 3 && i < count; i++) {
-        REQUIRE(suspects[i].pattern > 0 && suspects[i].pattern < patterns->count && suspects[i].gathered < patterns->count);
+        REQUIRE(suspects[i].pattern > 0 && suspects[i].pattern < patterns->count &&
+                suspects[i].gathered < patterns->count);
         REQUIRE(suspects[i].gathered_object > 0 && suspects[i].gathered_object <= graph->count);
         REQUIRE(suspects[i].retained <= reached && suspects[i].retained > reached / 20);
     }
@@ -149,13 +153,16 @@ CheckStuck(graph *graph)
         uint32_t count = 0;
         for (uint32_t i = 0; i < stuck.row_count; i++) {
             const graph_stuck_row &row = stuck.rows[i];
-            REQUIRE(row.example.object > 0 && row.example.object <= graph->count && row.example.stack <= graph->count);
-            REQUIRE(row.example.awaited <= graph->count && row.example.where < graph->names.string_count);
+            REQUIRE(row.example.object > 0 && row.example.object <= graph->count &&
+                    row.example.stack <= graph->count);
+            REQUIRE(row.example.awaited <= graph->count &&
+                    row.example.where < graph->names.string_count);
             bytes += row.held ? 0 : row.bytes;
             count += row.count;
         }
         REQUIRE(bytes <= stuck.bytes && stuck.bytes <= graph->bytes);
-        REQUIRE(count == stuck.threads + stuck.fibers + stuck.held_threads + stuck.held_fibers && count <= stuck.waiters.count);
+        REQUIRE(count == stuck.threads + stuck.fibers + stuck.held_threads + stuck.held_fibers &&
+                count <= stuck.waiters.count);
     }
     graph_stuck_free(&stuck);
 }
@@ -170,7 +177,8 @@ struct Made {
     explicit Made(const std::string &bytes) : loaded(bytes, kMost)
     {
         made = loaded.loaded && graph_dominators_find(&dominators, &loaded.graph, false) &&
-               graph_dominator_tree(&tree, &loaded.graph, &dominators) && graph_shortest(&shortest, &loaded.graph, nullptr);
+               graph_dominator_tree(&tree, &loaded.graph, &dominators) &&
+               graph_shortest(&shortest, &loaded.graph, nullptr);
     }
     ~Made()
     {
@@ -192,7 +200,8 @@ struct Made {
         CheckOrder(*graph, shortest, dominators.reached);
         if (graph_dominators_find(&exact, graph, true)) {
             CheckTree(*graph, exact);
-            REQUIRE(exact.reached == dominators.reached && exact.retained[0] == dominators.retained[0]);
+            REQUIRE(exact.reached == dominators.reached &&
+                    exact.retained[0] == dominators.retained[0]);
         }
         graph_dominators_free(&exact);
         if (graph_patterns_make(&patterns, graph, &tree)) {
@@ -216,9 +225,11 @@ CheckDifference(Made *earlier, Made *later)
             const graph_growth &growth = difference.all[row];
             before += growth.bytes[0];
             after += growth.bytes[1];
-            REQUIRE(growth.bytes[1] - growth.bytes[0] == growth.new_bytes - growth.freed_bytes + static_cast<uint64_t>(growth.grown));
+            REQUIRE(growth.bytes[1] - growth.bytes[0] ==
+                    growth.new_bytes - growth.freed_bytes + static_cast<uint64_t>(growth.grown));
         }
-        REQUIRE(before == earlier->dominators.retained[0] && after == later->dominators.retained[0]);
+        REQUIRE(before == earlier->dominators.retained[0] &&
+                after == later->dominators.retained[0]);
     }
     graph_difference_free(&difference);
 }
@@ -235,7 +246,9 @@ CheckFields(graph *graph, const graph_dominators &dominators)
             if (graph_field_kind(field) == GRAPH_FIELD_TEXT) {
                 REQUIRE(!graph_field_text(graph, object, field, &text) || text);
             }
-            else REQUIRE(!graph_field_number(graph, &dominators, object, field, &number) || number >= 0);
+            else
+                REQUIRE(!graph_field_number(graph, &dominators, object, field, &number) ||
+                        number >= 0);
             if (field == GRAPH_FILL_FIELD) REQUIRE(number <= 100);
         }
     }
@@ -278,7 +291,8 @@ CheckOnePass(const std::string &bytes, bool accepted)
     else REQUIRE(!accepted);
     graph_duplicates_free(&duplicates);
     if (graph_pages_read(&pages, Bytes::More, &again, kMost, &complete, error)) {
-        for (uint32_t i = 0; i < pages.pool_count; i++) REQUIRE(pages.pools[i].objects <= pages.pools[i].slots);
+        for (uint32_t i = 0; i < pages.pool_count; i++)
+            REQUIRE(pages.pools[i].objects <= pages.pools[i].slots);
     }
     else REQUIRE(!accepted);
     graph_pages_free(&pages);
@@ -296,7 +310,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     for (int i = 0; i < 2; i++) {
         std::string facts;
-        for (const std::string &text : {std::string("set"), std::string("1"), std::string("dump"), std::to_string(i)}) graph_file::PutText(&facts, text);
+        for (const std::string &text :
+             { std::string("set"), std::string("1"), std::string("dump"), std::to_string(i) })
+            graph_file::PutText(&facts, text);
         bytes[i] = graph_file::Begin() + graph_file::Block(HEAPPROF_DUMP_PROCESS, facts);
     }
     while (input.remaining_bytes() > 0) {
@@ -311,7 +327,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     REQUIRE((first.loaded.loaded && graph.complete) == first.loaded.error.empty());
     CheckOnePass(bytes[0], first.loaded.loaded);
     if (!first.loaded.loaded) return 0;
-    for (uint32_t i = 0; i < graph.first[graph.count + 1]; i++) REQUIRE(graph.targets[i] <= graph.count);
+    for (uint32_t i = 0; i < graph.first[graph.count + 1]; i++)
+        REQUIRE(graph.targets[i] <= graph.count);
     if (!first.made) return 0;
     first.Check();
     LoadedGraph wanted(bytes[0], kMost, GRAPH_LENGTHS | GRAPH_HASHES);

@@ -70,6 +70,11 @@ class TestScriptsCheckRooms < Test::Unit::TestCase
             "profiler/sites.c" => "struct mem {\n    long other;\n};\n\nint\nsites_intern(struct mem *mem)\n{\n    return 0;\n}\n"
   end
 
+  def test_a_long_line_fails_and_a_picture_may_be_longer
+    assert check("os/file.c" => "#{HOUSE["os/file.c"]}/* a picture:\n *\n *  #{"-" * 115}\n */\n").last
+    refused "os/file.c:6: width: a line of 101 columns, at most 100\n", "os/file.c" => "#{HOUSE["os/file.c"]}/* #{"-" * 95} */\n"
+  end
+
   def test_a_source_that_its_map_does_not_name_fails
     refused "os/file.c: map: not named in os/README.md\n", "os/README.md" => "# os/\n"
   end

@@ -108,7 +108,9 @@ follow_moves_i(void *unused)
 }
 
 /* A compaction updates the references of all objects, so it calls this one, too. */
-static const rb_data_type_t follower_type = {"heap_graph/follower", {NULL, NULL, NULL, follow_moves_i}, 0, 0, 0};
+static const rb_data_type_t follower_type = {
+    "heap_graph/follower", { NULL, NULL, NULL, follow_moves_i }, 0, 0, 0
+};
 
 void
 rb_heapprof_graph_prepare(void)

@@ -16,14 +16,14 @@ struct heapprof_graph_dump {
 
     const struct heapprof_symbols *c_globals; /* NULL: not known */
     pid_t    pid, parent;
-    uint64_t set, number;        /* set: the same for all dumps of this process; number: 1, 2, ... */
+    uint64_t set, number; /* set: the same for all dumps of this process; number: 1, 2, ... */
     const char *mode;
     int64_t  begun_ns;
     int64_t  expected_ns;        /* how long a clone will pause the program */
     uint64_t bytes;              /* of the file */
     int64_t  pause_ns;           /* how long the program was stopped */
     pid_t    child;              /* 0: it has ended, or there was none */
-    int      killed_by;          /* the signal that has ended the child before the file was whole; 0: none */
+    int killed_by; /* the signal that has ended the child before the file was whole; 0: none */
     struct heapprof_graph_shared *shared;
 };
 
@@ -32,7 +32,8 @@ struct heapprof_graph_dump {
 void rb_heapprof_graph_prepare(void);
 
 /* Writes the graph of all objects. Returns 0, or errno: ECHILD if the child has ended before the
- * file was whole. With `fork` other threads run meanwhile. An interrupt may raise then, unless `uninterrupted`; the child has been ended before. */
+ * file was whole. With `fork` other threads run meanwhile. An interrupt may raise then, unless
+ * `uninterrupted`; the child has been ended before. */
 int rb_heapprof_graph_dump(struct heapprof_graph_dump *dump);
 
 /* Does both of these, to the file at path. Opening it may wait, with the GVL held. */

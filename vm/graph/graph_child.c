@@ -60,13 +60,15 @@ stand_back(void)
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
     if (fd >= 0) {
-        if (write(fd, "1000", 4) < 0) errno = 0; /* then it is as likely to be ended as the program */
+        if (write(fd, "1000", 4) < 0)
+            errno = 0; /* then it is as likely to be ended as the program */
         close(fd);
     }
     setpriority(PRIO_PROCESS, 0, 19);
 }
 
-NORETURN(static void be_child(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared));
+NORETURN(static void be_child(struct heapprof_graph_dump *dump,
+                              struct heapprof_graph_shared *shared));
 
 static void
 be_child(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared)
@@ -156,7 +158,8 @@ wait_for_end(struct heapprof_graph_waiting *waiting)
 }
 
 int
-rb_heapprof_graph_wait(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared, pid_t child)
+rb_heapprof_graph_wait(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared,
+                       pid_t child)
 {
     struct heapprof_graph_waiting waiting = {.shared = shared, .child = child};
 
@@ -167,6 +170,7 @@ rb_heapprof_graph_wait(struct heapprof_graph_dump *dump, struct heapprof_graph_s
         dump->killed_by = waiting.killed_by;
         return ECHILD;
     }
-    if (shared->error == 0 && dump->file) dump->file->temporary[0] = '\0'; /* it has its final name */
+    if (shared->error == 0 && dump->file)
+        dump->file->temporary[0] = '\0'; /* it has its final name */
     return shared->error;
 }

@@ -8,10 +8,12 @@ void rb_heapprof_graph_unshare(struct heapprof_graph_shared *shared);
 
 /* Makes a copy of this thread alone, which writes the dump. Returns its pid, or -1 if the system
  * refuses one. All ractors are stopped. */
-pid_t rb_heapprof_graph_clone(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared);
+pid_t
+rb_heapprof_graph_clone(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared);
 
 /* Waits until the child has ended. Returns 0, or errno. Gives up the GVL, and may raise; then it
  * has ended the child and unmapped `shared`. */
-int rb_heapprof_graph_wait(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared, pid_t child);
+int rb_heapprof_graph_wait(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared,
+                           pid_t child);
 
 #endif

@@ -39,7 +39,7 @@ static struct {
     const char *directory;
     unsigned number;                  /* of the last file */
     pid_t    pid;                     /* the process whose child it is */
-    uint32_t leaving[LEAVING];        /* earlier children that have written, but not ended; 0: free */
+    uint32_t leaving[LEAVING]; /* earlier children that have written, but not ended; 0: free */
 } config;
 
 /* ---- settings ---- */
@@ -51,14 +51,16 @@ read_max_pause(struct heapprof_span value)
 
     snprintf(text, sizeof(text), "%.*s", (int)value.length, value.start);
     config.max_pause_seconds = strtod(text, &end);
-    if (*text && !*end && isfinite(config.max_pause_seconds) && config.max_pause_seconds > 0) return NULL;
+    if (*text && !*end && isfinite(config.max_pause_seconds) && config.max_pause_seconds > 0)
+        return NULL;
     return "seconds, such as 0.5";
 }
 
 static const char *
 read_out(struct heapprof_span value)
 {
-    if (value.length == 0 || value.length >= sizeof(config.out) || !rb_heapprof_out_template_p(value.start, value.length)) {
+    if (value.length == 0 || value.length >= sizeof(config.out) ||
+        !rb_heapprof_out_template_p(value.start, value.length)) {
         return "a file name, such as " OUT_DEFAULT " (%p pid, %e program, %t time, %n number, %%)";
     }
     snprintf(config.out, sizeof(config.out), "%.*s", (int)value.length, value.start);
@@ -76,7 +78,8 @@ read_setting(const struct heapprof_setting *setting)
         return rb_heapprof_graph_asked.signal ? NULL : HEAPPROF_SIGNALS;
     }
     if (value.start && rb_heapprof_span_is_p(setting->key, "out")) return read_out(value);
-    if (value.start && rb_heapprof_span_is_p(setting->key, "max_pause")) return read_max_pause(value);
+    if (value.start && rb_heapprof_span_is_p(setting->key, "max_pause"))
+        return read_max_pause(value);
     return "signal, out or max_pause as the key";
 }
 
@@ -100,7 +103,8 @@ read_settings(const char *settings)
         const char *accepted = read_setting(&setting);
         if (accepted) return complain_setting(&setting, accepted);
     }
-    return rb_heapprof_graph_asked.signal != 0 || complain_setting(&setting, "signal= with a name, too");
+    return rb_heapprof_graph_asked.signal != 0 ||
+           complain_setting(&setting, "signal= with a name, too");
 }
 
 /* ---- a dump ---- */
@@ -127,7 +131,10 @@ static bool
 name_file(char *path, size_t size)
 {
     const struct heapprof_out_values values = {
-        .pid = getpid(), .program = rb_heapprof_environment_program(), .time = time(NULL), .number = ++config.number,
+        .pid = getpid(),
+        .program = rb_heapprof_environment_program(),
+        .time = time(NULL),
+        .number = ++config.number,
     };
     char name[PATH_MAX];
 
@@ -143,7 +150,8 @@ gone_p(uint32_t child)
 {
     int status;
 
-    return !child || config.pid != getpid() || waitpid((pid_t)child, &status, __WALL | WNOHANG) != 0;
+    return !child || config.pid != getpid() ||
+           waitpid((pid_t)child, &status, __WALL | WNOHANG) != 0;
 }
 
 /* A free place for a leaving child, or NULL. */
@@ -242,7 +250,8 @@ begin(void)
     static const struct heapprof_duty duty = { .wanted_p = wanted_p, .work = work };
 
     if (!rb_heapprof_own_thread_possible_p() ||
-        rb_heapprof_own_thread_take_signal(HEAPPROF_DUTY_GRAPH, rb_heapprof_graph_asked.signal) != 0) {
+        rb_heapprof_own_thread_take_signal(HEAPPROF_DUTY_GRAPH, rb_heapprof_graph_asked.signal) !=
+            0) {
         rb_heapprof_say("RUBY_HEAPGRAPH",
                         "the signal has another handler already, so it writes no dump");
         return false;

@@ -9,8 +9,8 @@
 struct heapprof_graph_asked {
     uint32_t signal;             /* 0: none */
     uint32_t answers;            /* counts the requests that were answered */
-    uint32_t begun;              /* 1: a child writes the file that `answer` names; 0: `answer` says why not */
-    uint32_t child;              /* its pid in this process; it has ended before the next one begins */
+    uint32_t begun; /* 1: a child writes the file that `answer` names; 0: `answer` says why not */
+    uint32_t child; /* its pid in this process; it has ended before the next one begins */
     struct heapprof_graph_shared *shared; /* with the child */
     char     answer[PATH_MAX + 128];
 };

@@ -178,14 +178,17 @@ write_footer(struct heapprof_dump_writer *writer, const struct heapprof_graph_du
     int64_t pause_ns = shared ? pause_of_parent(shared) : duration_ns;
 
     rb_heapprof_dump_pair_number(writer, HEAPPROF_DUMP_FOOTER, "pause_ns", (uint64_t)pause_ns);
-    rb_heapprof_dump_pair_number(writer, HEAPPROF_DUMP_FOOTER, "duration_ns", (uint64_t)duration_ns);
+    rb_heapprof_dump_pair_number(writer, HEAPPROF_DUMP_FOOTER, "duration_ns",
+                                 (uint64_t)duration_ns);
     if (!shared) return;
-    rb_heapprof_dump_pair_number(writer, HEAPPROF_DUMP_FOOTER, "expected_pause_ns", (uint64_t)dump->expected_ns);
+    rb_heapprof_dump_pair_number(writer, HEAPPROF_DUMP_FOOTER, "expected_pause_ns",
+                                 (uint64_t)dump->expected_ns);
     rb_heapprof_dump_pair_number(writer, HEAPPROF_DUMP_FOOTER, "copied_bytes", copied_bytes());
 }
 
 int
-rb_heapprof_graph_write(struct heapprof_graph_dump *dump, const struct heapprof_graph_shared *shared)
+rb_heapprof_graph_write(struct heapprof_graph_dump *dump,
+                        const struct heapprof_graph_shared *shared)
 {
     struct heapprof_graph graph = {.values_bytes = dump->values_bytes};
 

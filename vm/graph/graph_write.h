@@ -13,7 +13,8 @@ struct heapprof_graph_shared {
 
 /* Writes all of the file. Returns 0, or errno. A child passes what it shares with its parent,
  * else NULL. */
-int rb_heapprof_graph_write(struct heapprof_graph_dump *dump, const struct heapprof_graph_shared *shared);
+int rb_heapprof_graph_write(struct heapprof_graph_dump *dump,
+                            const struct heapprof_graph_shared *shared);
 
 /* Writes the graph to nowhere, in place. Builds with HEAPPROF_CHECK hold each object's references
  * against what the collector marks. */

@@ -2,9 +2,9 @@
  *
  * program is the name that the process was started with; title is what it calls itself ($0). A
  * server that names its workers does so in the title. directory is where the program began; by it
- * a reader recognises the application's own code. library, a line for each, is where a library of a
- * gem lies; by it a reader knows whose the C function is that asked for memory. A line ends a value,
- * so line ends in values are replaced.
+ * a reader recognises the application's own code. library, a line for each, is where a library of
+ * a gem lies; by it a reader knows whose the C function is that asked for memory. A line ends a
+ * value, so line ends in values are replaced.
  */
 #include "ruby/ruby.h"
 #include "vm/run/environment.h"

@@ -397,7 +397,8 @@ class ImageOf : public Image {
         object_.segments[1].p_flags = PF_R;
         memory_.runs = true; // and so that no mapping without a file is searched
         EXPECT_EQ(0u, Found());
-        EXPECT_STREQ("it: it is not a ruby with the heap profiler, which alone heapprof can read", error_);
+        EXPECT_STREQ("it: it is not a ruby with the heap profiler, which alone heapprof can read",
+                     error_);
     }
 
     // 2 buckets, symbols from 1, 3 words of a filter, which is not looked at.

@@ -465,7 +465,8 @@ TEST_F(Process, AnotherUsersProcessIsNamedAsSuch)
     if (geteuid() != 0) GTEST_SKIP() << "needs root, to become somebody else";
     if (YamaScope() == 3) GTEST_SKIP() << "kernel.yama.ptrace_scope is 3";
     EXPECT_EQ("process " + std::to_string(getpid()) +
-                  ": not permitted: it belongs to user 0, and heapprof runs as user 65534; run heapprof as"
+                  ": not permitted: it belongs to user 0, and heapprof runs as user 65534; run "
+                  "heapprof as"
                   " that user or as root",
               ToldTo(BecomeNobody, getpid()));
 }

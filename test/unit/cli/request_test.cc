@@ -192,7 +192,8 @@ TEST(Wanted, IsRefusedOtherwise)
     EXPECT_EQ(404, Wanted("/1/debug/pprof/goroutine").status);
     for (const char *query :
          { "", "?pid=", "?pid=0", "?pid=-1", "?pid=1x", "?pid=%", "?pid=1234567890", "?pids=1" }) {
-        EXPECT_EQ("which process? Give pid=N", Wanted(std::string("/debug/pprof/heap") + query).line)
+        EXPECT_EQ("which process? Give pid=N",
+                  Wanted(std::string("/debug/pprof/heap") + query).line)
             << query;
     }
     for (const char *seconds : { "", "0", "0.0", "60.1", "61", "-1", "1e1", "nan", "inf", "0x1",

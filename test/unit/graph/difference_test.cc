@@ -1,5 +1,6 @@
-// graph_difference_test.cc - what grew between dumps: processes drawn at random, whose objects come, go, grow, move and are
-// referred to anew, against what is known of each object; and situations by hand.
+// graph_difference_test.cc - what grew between dumps: processes drawn at random, whose objects
+// come, go, grow, move and are referred to anew, against what is known of each object; and
+// situations by hand.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +31,8 @@ class Process {
 public:
     Process() { living_[0] = Living(); }
 
-    int Make(const std::string &type, const std::string &class_name, uint64_t external = 0, const std::string &text = "")
+    int Make(const std::string &type, const std::string &class_name, uint64_t external = 0,
+             const std::string &text = "")
     {
         int id = ++last_id_;
         living_[id] = Living{FreeSlot(), type, class_name, text, external, {}};
@@ -43,7 +45,9 @@ public:
     void Forget(int from, int to)
     {
         auto &references = living_[from].references;
-        references.erase(std::remove_if(references.begin(), references.end(), [to](const auto &one) { return one.first == to; }), references.end());
+        references.erase(std::remove_if(references.begin(), references.end(),
+                                        [to](const auto &one) { return one.first == to; }),
+                         references.end());
     }
     void Free(int id)
     {
@@ -70,7 +74,8 @@ public:
     {
         std::vector<std::pair<uint32_t, int>> by_slot;
         std::map<int, uint32_t> numbers, slots;
-        for (const auto &one : living_) if (one.first) by_slot.push_back({one.second.slot, one.first});
+        for (const auto &one : living_)
+            if (one.first) by_slot.push_back({ one.second.slot, one.first });
         std::sort(by_slot.begin(), by_slot.end());
         Drawing drawing(by_slot.size() + 1);
         ids->assign(1, 0);
@@ -82,7 +87,8 @@ public:
         for (uint32_t number = 0; number < drawing.size(); number++) {
             const Living &living = living_[(*ids)[number]];
             DrawnObject &object = drawing.objects[number];
-            for (const auto &one : living.references) drawing.Refer(number, numbers[one.first], one.second.label, one.second.name);
+            for (const auto &one : living.references)
+                drawing.Refer(number, numbers[one.first], one.second.label, one.second.name);
             if (!number) continue;
             object.slot = living.slot;
             object.type = living.type;
@@ -92,7 +98,8 @@ public:
             auto before = slots_.find((*ids)[number]);
             if (before == slots_.end()) continue;
             object.bits = HEAPPROF_DUMP_SURVIVOR;
-            if (before->second != living.slot) drawing.moves.push_back({before->second, living.slot});
+            if (before->second != living.slot)
+                drawing.moves.push_back({ before->second, living.slot });
         }
         drawing.set = set;
         drawing.dump = std::to_string(++dumps_);
@@ -131,7 +138,8 @@ struct Compared {
     void Compare()
     {
         std::vector<graph_dump> dumps;
-        for (auto &one : made) dumps.push_back({one->graph, &one->dominators, &one->dominator_tree});
+        for (auto &one : made)
+            dumps.push_back({ one->graph, &one->dominators, &one->dominator_tree });
         difference.reset(new graph_difference);
         EXPECT_TRUE(graph_difference_make(difference.get(), dumps.data(), dumps.size()));
     }
@@ -140,31 +148,42 @@ struct Compared {
     const Made &Last() const { return *made.back(); }
     uint32_t NumberOf(size_t dump, int id) const
     {
-        return static_cast<uint32_t>(std::find(ids[dump].begin() + 1, ids[dump].end(), id) - ids[dump].begin());
+        return static_cast<uint32_t>(std::find(ids[dump].begin() + 1, ids[dump].end(), id) -
+                                     ids[dump].begin());
     }
     // Ids of those that roots reach, with their bytes.
     std::map<int, uint64_t> Alive(size_t dump) const
     {
         std::map<int, uint64_t> alive;
         for (uint32_t number = 1; number < ids[dump].size(); number++) {
-            if (made[dump]->dominators.dominators[number] != GRAPH_UNREACHED) alive[ids[dump][number]] = made[dump]->graph->sizes[number];
+            if (made[dump]->dominators.dominators[number] != GRAPH_UNREACHED)
+                alive[ids[dump][number]] = made[dump]->graph->sizes[number];
         }
         return alive;
     }
-    const graph_growth &Row(int id) const { return difference->all[difference->rows[NumberOf(made.size() - 1, id)] - 1]; }
-    int64_t Growth(int id) const { return graph_growth_bytes(difference.get(), difference->rows[NumberOf(made.size() - 1, id)] - 1); }
+    const graph_growth &Row(int id) const
+    {
+        return difference->all[difference->rows[NumberOf(made.size() - 1, id)] - 1];
+    }
+    int64_t Growth(int id) const
+    {
+        return graph_growth_bytes(difference.get(),
+                                  difference->rows[NumberOf(made.size() - 1, id)] - 1);
+    }
     std::vector<int64_t> Growths() const
     {
         std::vector<int64_t> growths;
         for (uint32_t row = 0; row < difference->count; row++) {
-            if (graph_growth_bytes(difference.get(), row)) growths.push_back(graph_growth_bytes(difference.get(), row));
+            if (graph_growth_bytes(difference.get(), row))
+                growths.push_back(graph_growth_bytes(difference.get(), row));
         }
         std::sort(growths.rbegin(), growths.rend());
         return growths;
     }
 };
 
-// What holds of each difference: rows add up to what is alive in each dump, and each explains its own growth.
+// What holds of each difference: rows add up to what is alive in each dump, and each explains its
+// own growth.
 void
 CheckSums(const Compared &compared)
 {
@@ -174,15 +193,19 @@ CheckSums(const Compared &compared)
     ASSERT_EQ(dumps, difference.dump_count);
     for (size_t dump = 0; dump < dumps; dump++) {
         uint64_t bytes = 0;
-        for (uint32_t row = 0; row < difference.count; row++) bytes += difference.all[row].bytes[dump];
+        for (uint32_t row = 0; row < difference.count; row++)
+            bytes += difference.all[row].bytes[dump];
         ASSERT_EQ(compared.made[dump]->dominators.retained[0], bytes) << dump;
         ASSERT_EQ(bytes, difference.alive[dump]);
     }
     for (uint32_t number = 0; number < difference.count; number++) {
         const graph_growth &row = difference.all[number];
         bool each_time = true;
-        ASSERT_EQ(graph_growth_bytes(&difference, number), static_cast<int64_t>(row.new_bytes - row.freed_bytes) + row.grown) << number;
-        for (size_t dump = 1; dump < dumps; dump++) each_time = each_time && row.bytes[dump] > row.bytes[dump - 1];
+        ASSERT_EQ(graph_growth_bytes(&difference, number),
+                  static_cast<int64_t>(row.new_bytes - row.freed_bytes) + row.grown)
+            << number;
+        for (size_t dump = 1; dump < dumps; dump++)
+            each_time = each_time && row.bytes[dump] > row.bytes[dump - 1];
         ASSERT_EQ(each_time, graph_growth_each_time_p(&difference, number));
         ASSERT_LT(row.holder, difference.patterns.count);
         ASSERT_EQ(row.structure, row.class_name != 0);
@@ -197,7 +220,8 @@ Survivors(const Compared &compared)
 
     for (const auto &one : compared.Alive(0)) {
         bool all = true;
-        for (size_t dump = 1; dump < compared.made.size(); dump++) all = all && compared.Alive(dump).count(one.first);
+        for (size_t dump = 1; dump < compared.made.size(); dump++)
+            all = all && compared.Alive(dump).count(one.first);
         if (all) survivors[one.first] = true;
     }
     return survivors;
@@ -208,7 +232,8 @@ CheckObjects(const Compared &compared)
 {
     const graph_difference &difference = *compared.difference;
     const Made &last = compared.Last();
-    std::map<int, uint64_t> first_alive = compared.Alive(0), last_alive = compared.Alive(compared.made.size() - 1);
+    std::map<int, uint64_t> first_alive = compared.Alive(0),
+                            last_alive = compared.Alive(compared.made.size() - 1);
     std::map<int, bool> survivors = Survivors(compared);
     std::map<uint32_t, int64_t> grown;
     std::map<uint32_t, std::pair<uint64_t, uint64_t>> fresh; // by row: objects, bytes
@@ -225,7 +250,8 @@ CheckObjects(const Compared &compared)
         if (survivors.count(id)) {
             ASSERT_EQ(difference.patterns.of[number], row.holder);
             ASSERT_FALSE(row.structure);
-            grown[difference.rows[number]] += static_cast<int64_t>(last_alive[id] - first_alive[id]);
+            grown[difference.rows[number]] +=
+                static_cast<int64_t>(last_alive[id] - first_alive[id]);
             continue;
         }
         do holder = last.dominators.dominators[holder];
@@ -244,7 +270,8 @@ CheckObjects(const Compared &compared)
         freed_found += difference.all[row - 1].freed_bytes;
     }
     for (const auto &one : first_alive) {
-        uint32_t now = survivors.count(one.first) ? compared.NumberOf(compared.made.size() - 1, one.first) : 0;
+        uint32_t now =
+            survivors.count(one.first) ? compared.NumberOf(compared.made.size() - 1, one.first) : 0;
         ASSERT_EQ(now, difference.last[compared.NumberOf(0, one.first)]);
         freed += now ? 0 : one.second;
     }
@@ -254,11 +281,17 @@ CheckObjects(const Compared &compared)
 // ---- at random ----
 
 const std::pair<int, std::string> kLabels[] = {
-    {HEAPPROF_DUMP_INDEX, ""}, {HEAPPROF_DUMP_INDEX, ""}, {HEAPPROF_DUMP_IVAR, "@a"}, {HEAPPROF_DUMP_CONSTANT, "LIST"},
-    {HEAPPROF_DUMP_FIELD, "constant cache"}, {HEAPPROF_DUMP_FIELD, "shared"}, {HEAPPROF_DUMP_STACK, ""},
+    { HEAPPROF_DUMP_INDEX, "" },
+    { HEAPPROF_DUMP_INDEX, "" },
+    { HEAPPROF_DUMP_IVAR, "@a" },
+    { HEAPPROF_DUMP_CONSTANT, "LIST" },
+    { HEAPPROF_DUMP_FIELD, "constant cache" },
+    { HEAPPROF_DUMP_FIELD, "shared" },
+    { HEAPPROF_DUMP_STACK, "" },
 };
 const std::pair<const char *, const char *> kTypes[] = {
-    {"T_ARRAY", "Array"}, {"T_OBJECT", "Order"}, {"T_STRING", "String"}, {"T_CLASS", "Class"}, {"T_DATA(VM/thread)", "Thread"},
+    { "T_ARRAY", "Array" }, { "T_OBJECT", "Order" },           { "T_STRING", "String" },
+    { "T_CLASS", "Class" }, { "T_DATA(VM/thread)", "Thread" },
 };
 
 void
@@ -268,16 +301,20 @@ Live(Process *process, std::mt19937 *random)
 
     for (size_t i = below(12); i > 0; i--) {
         const auto &type = kTypes[below(5)];
-        process->Make(type.first, type.second, below(100), std::string(type.first) == "T_CLASS" ? "Class" + std::to_string(below(5)) : "");
+        process->Make(type.first, type.second, below(100),
+                      std::string(type.first) == "T_CLASS" ? "Class" + std::to_string(below(5))
+                                                           : "");
     }
     std::vector<int> ids = process->Ids();
     if (ids.empty()) return;
-    for (size_t i = below(3); i > 0; i--) process->Refer(0, ids[below(ids.size())], HEAPPROF_DUMP_GLOBAL, "$a");
+    for (size_t i = below(3); i > 0; i--)
+        process->Refer(0, ids[below(ids.size())], HEAPPROF_DUMP_GLOBAL, "$a");
     for (size_t i = below(ids.size() * 2); i > 0; i--) {
         const auto &label = kLabels[below(7)];
         process->Refer(ids[below(ids.size())], ids[below(ids.size())], label.first, label.second);
     }
-    for (size_t i = below(4); i > 0; i--) process->Forget(ids[below(ids.size())], ids[below(ids.size())]);
+    for (size_t i = below(4); i > 0; i--)
+        process->Forget(ids[below(ids.size())], ids[below(ids.size())]);
     for (size_t i = below(4); i > 0; i--) process->Of(ids[below(ids.size())]).external = below(500);
     for (size_t i = below(5); i > 0; i--) process->Move(ids[below(ids.size())]);
     for (size_t i = below(4); i > 0 && i < ids.size(); i--) {
@@ -341,7 +378,8 @@ TEST(Difference, NewReferencesAreNoGrowth)
         Process process;
         Compared compared;
         std::vector<int> ids;
-        for (int object = 0; object < 20; object++) ids.push_back(process.Make(kTypes[random() % 3].first, "Order", random() % 100));
+        for (int object = 0; object < 20; object++)
+            ids.push_back(process.Make(kTypes[random() % 3].first, "Order", random() % 100));
         for (int dump = 0; dump < 3; dump++) {
             for (int from : ids) {
                 process.Of(from).references.clear();
@@ -387,7 +425,8 @@ TEST(Difference, OfEqualProcessesHasNoGrowth)
 
 // ---- situations ----
 
-// A constant of 100 Leaks, and a method that uses it from the second dump on; `leaks` more are made then.
+// A constant of 100 Leaks, and a method that uses it from the second dump on; `leaks` more are made
+// then.
 struct Uses {
     Process process;
     Compared compared;
@@ -423,7 +462,8 @@ TEST(Difference, TheFirstUseOfAConstantIsNoGrowth)
     uses.compared.Compare();
     CheckSums(uses.compared);
     CheckObjects(uses.compared);
-    EXPECT_EQ((std::vector<int64_t>{40}), uses.compared.Growths()); // the method itself, below class Object
+    EXPECT_EQ((std::vector<int64_t> { 40 }),
+              uses.compared.Growths()); // the method itself, below class Object
     EXPECT_EQ(0, uses.compared.Growth(uses.list));
 }
 
@@ -573,8 +613,10 @@ TEST(Difference, NamesOfTheirOwnAreOneRow)
     auto make = [&](int count) {
         for (; count > 0; count--) {
             int method = process.Make("T_IMEMO(ment)", "");
-            process.Refer(module, method, HEAPPROF_DUMP_FIELD, "method show_" + std::to_string(made++));
-            process.Refer(method, process.Make("T_IMEMO(iseq)", "", 3000), HEAPPROF_DUMP_FIELD, "code");
+            process.Refer(module, method, HEAPPROF_DUMP_FIELD,
+                          "method show_" + std::to_string(made++));
+            process.Refer(method, process.Make("T_IMEMO(iseq)", "", 3000), HEAPPROF_DUMP_FIELD,
+                          "code");
         }
     };
 
@@ -632,8 +674,10 @@ TEST(Difference, ARootHasARowForEachClass)
     process.Refer(0, process.Make("T_OBJECT", "Order"), HEAPPROF_DUMP_GLOBAL, "$order");
     compared.Dump(&process);
     for (int i = 0; i < 10; i++) {
-        process.Refer(0, process.Make("T_OBJECT", "Order"), HEAPPROF_DUMP_GLOBAL, "$order" + std::to_string(i));
-        process.Refer(0, process.Make("T_OBJECT", "Cart", 60), HEAPPROF_DUMP_GLOBAL, "$cart" + std::to_string(i));
+        process.Refer(0, process.Make("T_OBJECT", "Order"), HEAPPROF_DUMP_GLOBAL,
+                      "$order" + std::to_string(i));
+        process.Refer(0, process.Make("T_OBJECT", "Cart", 60), HEAPPROF_DUMP_GLOBAL,
+                      "$cart" + std::to_string(i));
     }
     compared.Dump(&process);
     compared.Compare();
@@ -659,7 +703,8 @@ TEST(Difference, AHostileMoveMakesNoObjectTwice)
         }
         if (dump == 2) drawing.moves = {{0, 0}, {0, 1}};
         made.emplace_back(new Made(FileOf(drawing)));
-        dumps.push_back({made.back()->graph, &made.back()->dominators, &made.back()->dominator_tree});
+        dumps.push_back(
+            { made.back()->graph, &made.back()->dominators, &made.back()->dominator_tree });
     }
     ASSERT_TRUE(graph_difference_make(&difference, dumps.data(), 2));
     uint64_t fresh = 0, freed = 0;

@@ -1,4 +1,5 @@
-// graph_dominators_test.cc - dominators and retained sizes, against what is reached without an object.
+// graph_dominators_test.cc - dominators and retained sizes, against what is reached without an
+// object.
 
 #include <gtest/gtest.h>
 
@@ -62,7 +63,8 @@ TEST(Dominators, OfALongListNeedNoStack)
     graph_dominators found;
 
     ASSERT_TRUE(graph_dominators_find(&found, &loaded.graph, false));
-    for (uint32_t object = 1; object <= count; object++) ASSERT_EQ(object - 1, found.dominators[object]);
+    for (uint32_t object = 1; object <= count; object++)
+        ASSERT_EQ(object - 1, found.dominators[object]);
     EXPECT_EQ(40u + count, found.retained[count]);
     EXPECT_EQ(loaded.graph.bytes, found.retained[1]);
     graph_dominators_free(&found);
@@ -78,8 +80,12 @@ TEST(Dominators, TheTreeFromAboveHasTheChildrenOfEach)
 
     ASSERT_TRUE(graph_dominators_find(&found, &loaded.graph, false));
     ASSERT_TRUE(graph_dominated_make(&dominated, &loaded.graph, &found));
-    EXPECT_EQ((std::vector<uint32_t>{1, 2, 4}), std::vector<uint32_t>(dominated.children + dominated.first[0], dominated.children + dominated.first[1]));
-    EXPECT_EQ((std::vector<uint32_t>{3}), std::vector<uint32_t>(dominated.children + dominated.first[1], dominated.children + dominated.first[2]));
+    EXPECT_EQ((std::vector<uint32_t> { 1, 2, 4 }),
+              std::vector<uint32_t>(dominated.children + dominated.first[0],
+                                    dominated.children + dominated.first[1]));
+    EXPECT_EQ((std::vector<uint32_t> { 3 }),
+              std::vector<uint32_t>(dominated.children + dominated.first[1],
+                                    dominated.children + dominated.first[2]));
     EXPECT_EQ(5u, dominated.children[dominated.first[3]]);
     EXPECT_EQ(dominated.first[6], dominated.first[2] + 1);
     graph_dominated_free(&dominated);

@@ -26,13 +26,15 @@ ReachedWithout(const Shape &shape, uint32_t removed)
     return reached;
 }
 
-// By definition: A dominates B when without A no root leads to B; the dominator is the one that all others dominate.
+// By definition: A dominates B when without A no root leads to B; the dominator is the one that all
+// others dominate.
 struct Expected {
     std::vector<uint32_t> dominators;
     std::vector<uint64_t> retained;
     uint32_t reached = 0;
 
-    explicit Expected(const Shape &shape) : dominators(shape.size(), GRAPH_UNREACHED), retained(shape.size())
+    explicit Expected(const Shape &shape)
+        : dominators(shape.size(), GRAPH_UNREACHED), retained(shape.size())
     {
         std::vector<bool> all = ReachedWithout(shape, 0);
         std::vector<size_t> depths(shape.size()), depth_of_dominator(shape.size());
@@ -50,7 +52,9 @@ struct Expected {
         }
         for (uint32_t object = 1; object < shape.size(); object++) {
             for (uint32_t other = 1; all[object] && other < shape.size(); other++) {
-                if (other == object || !all[other] || without[object][other] || depths[object] <= depth_of_dominator[other]) continue;
+                if (other == object || !all[other] || without[object][other] ||
+                    depths[object] <= depth_of_dominator[other])
+                    continue;
                 dominators[other] = object;
                 depth_of_dominator[other] = depths[object];
             }

@@ -1,5 +1,5 @@
-// graph_file.h - files of object graphs for tests and measurements, record by record as doc/graph-format.md has
-// them. Shares nothing with what writes or reads them.
+// graph_file.h - files of object graphs for tests and measurements, record by record as
+// doc/graph-format.md has them. Shares nothing with what writes or reads them.
 
 #ifndef HEAPPROF_GRAPH_FILE_H
 #define HEAPPROF_GRAPH_FILE_H
@@ -54,14 +54,18 @@ Block(int kind, const std::string &bytes, int encoding = HEAPPROF_DUMP_RAW)
     if (encoding == HEAPPROF_DUMP_ZLIB) {
         uLongf size = compressBound(bytes.size());
         packed.resize(size);
-        compress2(reinterpret_cast<Bytef *>(&packed[0]), &size, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size(), 1);
+        compress2(reinterpret_cast<Bytef *>(&packed[0]), &size,
+                  reinterpret_cast<const Bytef *>(bytes.data()), bytes.size(), 1);
         packed.resize(size);
     }
     PutFixed(&head, static_cast<uint64_t>(kind), 1);
     PutFixed(&head, static_cast<uint64_t>(encoding), 3);
     PutFixed(&head, bytes.size(), 4);
     PutFixed(&head, packed.size(), 4);
-    PutFixed(&head, crc32(0, reinterpret_cast<const Bytef *>(packed.data()), static_cast<uInt>(packed.size())), 4);
+    PutFixed(
+        &head,
+        crc32(0, reinterpret_cast<const Bytef *>(packed.data()), static_cast<uInt>(packed.size())),
+        4);
     return head + packed;
 }
 
@@ -117,7 +121,8 @@ public:
         return static_cast<uint32_t>(found.first->second);
     }
 
-    uint32_t Stack(uint32_t caller, const std::string &method, const std::string &file, uint32_t line)
+    uint32_t
+    Stack(uint32_t caller, const std::string &method, const std::string &file, uint32_t line)
     {
         uint32_t method_string = String(method), file_string = String(file);
         std::string *out = Records(HEAPPROF_DUMP_STACKS);
@@ -126,8 +131,8 @@ public:
     }
 
     uint32_t Layout(const std::string &type, uint64_t class_address, const std::string &class_name,
-                    const std::vector<std::pair<int, std::string>> &labels = {}, int tail = HEAPPROF_DUMP_NO_TAIL,
-                    int bits = 0)
+                    const std::vector<std::pair<int, std::string>> &labels = {},
+                    int tail = HEAPPROF_DUMP_NO_TAIL, int bits = 0)
     {
         std::string out;
         PutNumber(&out, String(type));
@@ -149,7 +154,8 @@ public:
     {
         uint32_t name_string = String(name), category_string = String(category);
         std::string *out = Records(HEAPPROF_DUMP_ROOTS);
-        for (uint64_t number : {static_cast<uint64_t>(label), uint64_t{name_string}, uint64_t{category_string}, address / 8}) {
+        for (uint64_t number : { static_cast<uint64_t>(label), uint64_t { name_string },
+                                 uint64_t { category_string }, address / 8 }) {
             PutNumber(out, number);
         }
     }
@@ -168,8 +174,10 @@ public:
         uint64_t address = page_ + uint64_t{slot} * slot_bytes_;
         std::string *out = &page_objects_;
         uint32_t bits = object.bits | (object.external ? HEAPPROF_DUMP_EXTERNAL : 0) |
-                        (object.length ? HEAPPROF_DUMP_LENGTH : 0) | (object.text.empty() ? 0 : HEAPPROF_DUMP_TEXT) |
-                        (object.stack ? HEAPPROF_DUMP_SAMPLED : 0) | (object.hash ? HEAPPROF_DUMP_HASHED : 0);
+                        (object.length ? HEAPPROF_DUMP_LENGTH : 0) |
+                        (object.text.empty() ? 0 : HEAPPROF_DUMP_TEXT) |
+                        (object.stack ? HEAPPROF_DUMP_SAMPLED : 0) |
+                        (object.hash ? HEAPPROF_DUMP_HASHED : 0);
         PutNumber(out, slot - next_slot_);
         PutNumber(out, object.layout);
         PutNumber(out, bits);
@@ -234,10 +242,13 @@ private:
         return &blocks.back();
     }
 
-    void PutTail(uint64_t address, uint32_t layout, const std::vector<To> &tail, const std::vector<Other> &others)
+    void PutTail(uint64_t address, uint32_t layout, const std::vector<To> &tail,
+                 const std::vector<Other> &others)
     {
         if (layouts_[layout].tail != HEAPPROF_DUMP_NO_TAIL) {
-            PutNumber(&page_objects_, layouts_[layout].tail == HEAPPROF_DUMP_PAIRED ? tail.size() / 2 : tail.size());
+            PutNumber(&page_objects_, layouts_[layout].tail == HEAPPROF_DUMP_PAIRED
+                                          ? tail.size() / 2
+                                          : tail.size());
             for (const To &to : tail) PutNumber(&page_objects_, to.Encoded(address));
         }
         if (layouts_[layout].bits & HEAPPROF_DUMP_OTHERS) {

@@ -1,4 +1,5 @@
-// graph_largest_test.cc - the largest of many against sorting them all, and referrers against a look at every reference.
+// graph_largest_test.cc - the largest of many against sorting them all, and referrers against a
+// look at every reference.
 
 #include <gtest/gtest.h>
 
@@ -23,8 +24,11 @@ TEST(Largest, AreTheFirstOfAllWhenSorted)
         for (uint64_t &value : values) value = random() % range;
         std::vector<uint32_t> expected(count), found(2 * most);
         std::iota(expected.begin(), expected.end(), 0);
-        std::stable_sort(expected.begin(), expected.end(), [&](uint32_t a, uint32_t b) { return values[a] > values[b]; });
-        expected.erase(std::remove_if(expected.begin(), expected.end(), [&](uint32_t one) { return values[one] == 0; }), expected.end());
+        std::stable_sort(expected.begin(), expected.end(),
+                         [&](uint32_t a, uint32_t b) { return values[a] > values[b]; });
+        expected.erase(std::remove_if(expected.begin(), expected.end(),
+                                      [&](uint32_t one) { return values[one] == 0; }),
+                       expected.end());
         expected.resize(std::min<size_t>(expected.size(), most));
         found.resize(graph_largest_find(found.data(), most, values.data(), count));
         ASSERT_EQ(expected, found) << i;
@@ -39,9 +43,11 @@ ReferrersOf(const Shape &shape, uint32_t object)
 
     for (uint32_t from = 0; from < shape.size(); from++) {
         for (uint32_t to : shape.references[from]) {
-            if (to == object) referrers.emplace_back(from, from ? HEAPPROF_DUMP_INDEX : HEAPPROF_DUMP_GLOBAL);
+            if (to == object)
+                referrers.emplace_back(from, from ? HEAPPROF_DUMP_INDEX : HEAPPROF_DUMP_GLOBAL);
         }
-        if (from && shape.classes[from] == object) referrers.emplace_back(from, HEAPPROF_DUMP_CLASS);
+        if (from && shape.classes[from] == object)
+            referrers.emplace_back(from, HEAPPROF_DUMP_CLASS);
     }
     return referrers;
 }
@@ -69,16 +75,19 @@ TEST(Chosen, AreTheLargestAndWhatIsAddedWithAllThatRefersToThem)
         LoadedGraph loaded(FileOf(shape));
         graph_dominators dominators;
         graph_chosen chosen;
-        uint32_t most = 1 + random() % 8, added = 1 + random() % static_cast<uint32_t>(shape.size() - 1);
+        uint32_t most = 1 + random() % 8,
+                 added = 1 + random() % static_cast<uint32_t>(shape.size() - 1);
 
         ASSERT_TRUE(graph_dominators_find(&dominators, &loaded.graph, false));
         ASSERT_TRUE(graph_chosen_make(&chosen, &loaded.graph, &dominators, most));
         EXPECT_EQ(std::min(most, dominators.reached), chosen.count);
         for (uint32_t place = 1; place < chosen.count; place++) {
-            EXPECT_GE(dominators.retained[chosen.objects[place - 1]], dominators.retained[chosen.objects[place]]);
+            EXPECT_GE(dominators.retained[chosen.objects[place - 1]],
+                      dominators.retained[chosen.objects[place]]);
         }
         ASSERT_TRUE(graph_chosen_add(&chosen, added));
-        for (uint32_t place = 0; place < chosen.count; place++) ASSERT_EQ(place + 1, chosen.places[chosen.objects[place]]);
+        for (uint32_t place = 0; place < chosen.count; place++)
+            ASSERT_EQ(place + 1, chosen.places[chosen.objects[place]]);
         ASSERT_NE(0u, chosen.places[added]);
         ASSERT_TRUE(graph_chosen_find_referrers(&chosen, &loaded.graph, 1 + random() % 4));
         CheckReferrers(shape, chosen);

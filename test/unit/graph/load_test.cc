@@ -12,16 +12,22 @@ using graph_file::To;
 
 constexpr uint64_t kPage = 0x7f0000010000;
 
-// A class Cart with a constant, a Cart with an instance variable, and a Hash with keys of each kind.
+// A class Cart with a constant, a Cart with an instance variable, and a Hash with keys of each
+// kind.
 std::string
 Shop()
 {
     GraphFile file;
-    uint32_t of_class = file.Layout("T_CLASS", 0, "Class", {}, HEAPPROF_DUMP_NO_TAIL, HEAPPROF_DUMP_OTHERS);
-    uint32_t cart = file.Layout("T_OBJECT", kPage, "Cart", {{HEAPPROF_DUMP_IVAR, "@items"}, {HEAPPROF_DUMP_WEAK, "back"}, {HEAPPROF_DUMP_IVAR, "@gone"}});
+    uint32_t of_class =
+        file.Layout("T_CLASS", 0, "Class", {}, HEAPPROF_DUMP_NO_TAIL, HEAPPROF_DUMP_OTHERS);
+    uint32_t cart = file.Layout("T_OBJECT", kPage, "Cart",
+                                { { HEAPPROF_DUMP_IVAR, "@items" },
+                                  { HEAPPROF_DUMP_WEAK, "back" },
+                                  { HEAPPROF_DUMP_IVAR, "@gone" } });
     uint32_t hash = file.Layout("T_HASH", 0, "Hash", {}, HEAPPROF_DUMP_PAIRED);
     uint32_t string = file.Layout("T_STRING", 0, "String");
-    uint32_t stack = file.Stack(file.Stack(0, "<main>", "/shop.rb", 3), "Cart#load", "/cart.rb", 12);
+    uint32_t stack =
+        file.Stack(file.Stack(0, "<main>", "/shop.rb", 3), "Cart#load", "/cart.rb", 12);
 
     file.Fact("pid", "42");
     file.Fact("pid", "43");
@@ -43,7 +49,12 @@ Shop()
     object.layout = hash;
     object.external = 100;
     object.bits = 3;
-    object.tail = {{HEAPPROF_DUMP_SYMBOL, file.String("name")}, kPage + 120, {HEAPPROF_DUMP_INTEGER, graph_file::Zigzag(7)}, kPage + 120, kPage + 120, kPage + 40};
+    object.tail = { { HEAPPROF_DUMP_SYMBOL, file.String("name") },
+                    kPage + 120,
+                    { HEAPPROF_DUMP_INTEGER, graph_file::Zigzag(7) },
+                    kPage + 120,
+                    kPage + 120,
+                    kPage + 40 };
     file.Add(2, object);
     object = Object();
     object.layout = string;
@@ -55,14 +66,16 @@ std::vector<std::pair<uint32_t, uint32_t>>
 References(const graph &graph, uint32_t object)
 {
     std::vector<std::pair<uint32_t, uint32_t>> all;
-    for (uint32_t i = graph.first[object]; i < graph.first[object + 1]; i++) all.emplace_back(graph.labels[i], graph.targets[i]);
+    for (uint32_t i = graph.first[object]; i < graph.first[object + 1]; i++)
+        all.emplace_back(graph.labels[i], graph.targets[i]);
     return all;
 }
 
 uint32_t
 StringOf(const graph &graph, const std::string &text)
 {
-    for (uint32_t i = 0; i < graph.names.string_count; i++) if (graph_string(&graph.names, i) == text) return i;
+    for (uint32_t i = 0; i < graph.names.string_count; i++)
+        if (graph_string(&graph.names, i) == text) return i;
     return UINT32_MAX;
 }
 
@@ -74,8 +87,11 @@ TEST(Load, HasObjectsInOrderWithTheirReferencesAndLabels)
 
     ASSERT_TRUE(loaded.loaded) << loaded.error;
     ASSERT_EQ(4u, graph.count);
-    EXPECT_EQ((References_t{{graph_label(HEAPPROF_DUMP_CONSTANT, StringOf(graph, "CACHE")), 3}}), References(graph, 1));
-    EXPECT_EQ((References_t{{graph_label(HEAPPROF_DUMP_IVAR, StringOf(graph, "@items")), 3}}), References(graph, 2));
+    EXPECT_EQ(
+        (References_t { { graph_label(HEAPPROF_DUMP_CONSTANT, StringOf(graph, "CACHE")), 3 } }),
+        References(graph, 1));
+    EXPECT_EQ((References_t { { graph_label(HEAPPROF_DUMP_IVAR, StringOf(graph, "@items")), 3 } }),
+              References(graph, 2));
     EXPECT_EQ((References_t{{graph_label(GRAPH_VALUE_OF_SYMBOL, StringOf(graph, "name")), 4},
                             {graph_label(GRAPH_VALUE_OF_INTEGER, 7), 4},
                             {graph_label(HEAPPROF_DUMP_KEY, 2), 4},
@@ -110,7 +126,8 @@ TEST(Load, FindsObjectsByAddress)
         EXPECT_EQ(kPage + (object - 1) * 40, graph_address(&loaded.graph, object));
         EXPECT_EQ(object, graph_find(&loaded.graph, kPage + (object - 1) * 40));
     }
-    for (uint64_t address : {kPage - 40, kPage + 8, kPage + 1, kPage + 160, kPage + 0x10000, UINT64_C(0)}) {
+    for (uint64_t address :
+         { kPage - 40, kPage + 8, kPage + 1, kPage + 160, kPage + 0x10000, UINT64_C(0) }) {
         EXPECT_EQ(0u, graph_find(&loaded.graph, address)) << address;
     }
 }
@@ -158,7 +175,8 @@ TEST(Load, RefusesAPageThatComesAgain)
     EXPECT_EQ("has objects that are not in the order of their pages", loaded.error);
 }
 
-// One record after the other, each as short as it can be and as far from the one before as it has to be to cost most.
+// One record after the other, each as short as it can be and as far from the one before as it has
+// to be to cost most.
 struct Worst {
     const char *name;
     int kind;
@@ -168,40 +186,55 @@ struct Worst {
 void
 PutPage(std::string *out, uint64_t number, const std::vector<uint64_t> &slots)
 {
-    for (uint64_t field : {number * 8192, uint64_t{40}, uint64_t{slots.size()}}) graph_file::PutNumber(out, field);
+    for (uint64_t field : { number * 8192, uint64_t { 40 }, uint64_t { slots.size() } })
+        graph_file::PutNumber(out, field);
     for (uint64_t passed : slots) {
         for (uint64_t field : {passed, uint64_t{0}, uint64_t{0}}) graph_file::PutNumber(out, field);
     }
 }
 
 const Worst kWorst[] = {
-    {"texts", HEAPPROF_DUMP_STRINGS, [](std::string *out, uint64_t) { *out += '\0'; }},
-    {"stacks", HEAPPROF_DUMP_STACKS, [](std::string *out, uint64_t) { out->append(4, '\0'); }},
-    {"layouts", HEAPPROF_DUMP_LAYOUTS, [](std::string *out, uint64_t) { out->append(6, '\0'); }},
-    {"labels", HEAPPROF_DUMP_LAYOUTS, [](std::string *out, uint64_t) { *out += std::string(5, '\0') + '\7' + std::string(14, '\0'); }},
-    {"roots", HEAPPROF_DUMP_ROOTS, [](std::string *out, uint64_t) { out->append(4, '\0'); }},
-    {"roots far apart", HEAPPROF_DUMP_ROOTS, [](std::string *out, uint64_t number) {
-        out->append(3, '\0');
-        graph_file::PutNumber(out, number * 8192);
-    }},
-    {"moves", HEAPPROF_DUMP_MOVES, [](std::string *out, uint64_t) { out->append(2, '\0'); }},
-    {"an object a page", HEAPPROF_DUMP_OBJECTS, [](std::string *out, uint64_t number) { PutPage(out, number, {0}); }},
-    {"two objects a page, far apart", HEAPPROF_DUMP_OBJECTS, [](std::string *out, uint64_t number) { PutPage(out, number, {0, 1500}); }},
-    {"objects side by side", HEAPPROF_DUMP_OBJECTS, [](std::string *out, uint64_t number) {
-        PutPage(out, number, std::vector<uint64_t>(1600, 0));
-    }},
-    {"references", HEAPPROF_DUMP_OBJECTS, [](std::string *out, uint64_t number) {
-        for (uint64_t field : {number * 8192, uint64_t{40}, uint64_t{1}, uint64_t{0}, uint64_t{1}, uint64_t{0}, uint64_t{10000}}) {
-            graph_file::PutNumber(out, field);
-        }
-        out->append(10000, '\2');
-    }},
-    {"references far apart", HEAPPROF_DUMP_OBJECTS, [](std::string *out, uint64_t number) {
-        for (uint64_t field : {number * 8192, uint64_t{40}, uint64_t{1}, uint64_t{0}, uint64_t{1}, uint64_t{0}, uint64_t{10000}}) {
-            graph_file::PutNumber(out, field);
-        }
-        for (uint64_t i = 0; i < 10000; i++) graph_file::PutNumber(out, ((number + 1) * 10000 + i) * 8192 * 4);
-    }},
+    { "texts", HEAPPROF_DUMP_STRINGS, [](std::string *out, uint64_t) { *out += '\0'; } },
+    { "stacks", HEAPPROF_DUMP_STACKS, [](std::string *out, uint64_t) { out->append(4, '\0'); } },
+    { "layouts", HEAPPROF_DUMP_LAYOUTS, [](std::string *out, uint64_t) { out->append(6, '\0'); } },
+    { "labels", HEAPPROF_DUMP_LAYOUTS,
+      [](std::string *out, uint64_t) {
+          *out += std::string(5, '\0') + '\7' + std::string(14, '\0');
+      } },
+    { "roots", HEAPPROF_DUMP_ROOTS, [](std::string *out, uint64_t) { out->append(4, '\0'); } },
+    { "roots far apart", HEAPPROF_DUMP_ROOTS,
+      [](std::string *out, uint64_t number) {
+          out->append(3, '\0');
+          graph_file::PutNumber(out, number * 8192);
+      } },
+    { "moves", HEAPPROF_DUMP_MOVES, [](std::string *out, uint64_t) { out->append(2, '\0'); } },
+    { "an object a page", HEAPPROF_DUMP_OBJECTS,
+      [](std::string *out, uint64_t number) { PutPage(out, number, { 0 }); } },
+    { "two objects a page, far apart", HEAPPROF_DUMP_OBJECTS,
+      [](std::string *out, uint64_t number) {
+          PutPage(out, number, { 0, 1500 });
+      } },
+    { "objects side by side", HEAPPROF_DUMP_OBJECTS,
+      [](std::string *out, uint64_t number) {
+          PutPage(out, number, std::vector<uint64_t>(1600, 0));
+      } },
+    { "references", HEAPPROF_DUMP_OBJECTS,
+      [](std::string *out, uint64_t number) {
+          for (uint64_t field : { number * 8192, uint64_t { 40 }, uint64_t { 1 }, uint64_t { 0 },
+                                  uint64_t { 1 }, uint64_t { 0 }, uint64_t { 10000 } }) {
+              graph_file::PutNumber(out, field);
+          }
+          out->append(10000, '\2');
+      } },
+    { "references far apart", HEAPPROF_DUMP_OBJECTS,
+      [](std::string *out, uint64_t number) {
+          for (uint64_t field : { number * 8192, uint64_t { 40 }, uint64_t { 1 }, uint64_t { 0 },
+                                  uint64_t { 1 }, uint64_t { 0 }, uint64_t { 10000 } }) {
+              graph_file::PutNumber(out, field);
+          }
+          for (uint64_t i = 0; i < 10000; i++)
+              graph_file::PutNumber(out, ((number + 1) * 10000 + i) * 8192 * 4);
+      } },
 };
 
 // An Array's reference of one byte costs eight. A table may have room for a quarter more.
@@ -210,7 +243,9 @@ constexpr size_t kTimesMost = 12;
 TEST(Load, CostsSoMuchMemoryAsTheFileHasContents)
 {
     for (const Worst &worst : kWorst) {
-        std::string bytes = graph_file::Begin() + graph_file::Block(HEAPPROF_DUMP_LAYOUTS, std::string("\0\0\0\0\0\0\0\0\0\0\1\0", 12));
+        std::string bytes =
+            graph_file::Begin() +
+            graph_file::Block(HEAPPROF_DUMP_LAYOUTS, std::string("\0\0\0\0\0\0\0\0\0\0\1\0", 12));
         uint64_t number = 1;
         size_t contents = 0;
         for (int block = 0; block < 3; block++) {
@@ -220,14 +255,17 @@ TEST(Load, CostsSoMuchMemoryAsTheFileHasContents)
             bytes += graph_file::Block(worst.kind, records);
         }
         LoadedGraph loaded(bytes + graph_file::Block(HEAPPROF_DUMP_FOOTER, ""));
-        EXPECT_TRUE(loaded.loaded || loaded.error == "names addresses in more than 524,287 pages of 64 kB") << worst.name << ": " << loaded.error;
+        EXPECT_TRUE(loaded.loaded ||
+                    loaded.error == "names addresses in more than 524,287 pages of 64 kB")
+            << worst.name << ": " << loaded.error;
         EXPECT_LE(loaded.MemoryBytes(), kTimesMost * contents + (1 << 20)) << worst.name;
     }
 }
 
 TEST(Load, RefusesFactsWithoutEnd)
 {
-    std::string bytes = graph_file::Begin() + graph_file::Block(HEAPPROF_DUMP_PROCESS, std::string(2 << 20, '\0'));
+    std::string bytes =
+        graph_file::Begin() + graph_file::Block(HEAPPROF_DUMP_PROCESS, std::string(2 << 20, '\0'));
     LoadedGraph loaded(bytes + graph_file::Block(HEAPPROF_DUMP_FOOTER, ""));
 
     EXPECT_FALSE(loaded.loaded);

@@ -50,7 +50,9 @@ struct Made {
     }
     std::string Way(uint32_t object, bool merged = false, const graph_tree *tree = nullptr)
     {
-        return Written([&](FILE *out) { EXPECT_TRUE(graph_put_way(out, graph, tree ? tree : &shortest, object, merged)); });
+        return Written([&](FILE *out) {
+            EXPECT_TRUE(graph_put_way(out, graph, tree ? tree : &shortest, object, merged));
+        });
     }
 };
 
@@ -58,7 +60,10 @@ struct Made {
 struct Merged {
     graph_patterns patterns;
 
-    Merged(struct graph *graph, const graph_tree *tree) { EXPECT_TRUE(graph_patterns_make(&patterns, graph, tree)); }
+    Merged(struct graph *graph, const graph_tree *tree)
+    {
+        EXPECT_TRUE(graph_patterns_make(&patterns, graph, tree));
+    }
     ~Merged() { graph_patterns_free(&patterns); }
     Merged(const Merged &) = delete;
     Merged &operator=(const Merged &) = delete;
@@ -71,7 +76,8 @@ Shop(uint32_t items, uint32_t nodes)
 {
     graph_file::GraphFile file;
     const uint64_t page = 0x7f0000010000;
-    uint32_t of_class = file.Layout("T_CLASS", 0, "Class", {}, HEAPPROF_DUMP_NO_TAIL, HEAPPROF_DUMP_OTHERS);
+    uint32_t of_class =
+        file.Layout("T_CLASS", 0, "Class", {}, HEAPPROF_DUMP_NO_TAIL, HEAPPROF_DUMP_OTHERS);
     uint32_t cart = file.Layout("T_OBJECT", page, "Cart", {{HEAPPROF_DUMP_IVAR, "@items"}});
     uint32_t hash = file.Layout("T_HASH", 0, "Hash", {}, HEAPPROF_DUMP_PAIRED);
     uint32_t order = file.Layout("T_OBJECT", 0, "Order");

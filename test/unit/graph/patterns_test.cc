@@ -1,5 +1,5 @@
-// graph_patterns_test.cc - patterns add up to all that is reached; lists, shared memory and siblings are folded, on graphs that
-// were made for it.
+// graph_patterns_test.cc - patterns add up to all that is reached; lists, shared memory and
+// siblings are folded, on graphs that were made for it.
 
 #include <gtest/gtest.h>
 
@@ -10,10 +10,13 @@ namespace {
 std::string
 Step(const Made &made, const Merged &merged, uint32_t object)
 {
-    return Written([&](FILE *out) { graph_put_step(out, made.graph, &merged.patterns, merged.patterns.of[object]); });
+    return Written([&](FILE *out) {
+        graph_put_step(out, made.graph, &merged.patterns, merged.patterns.of[object]);
+    });
 }
 
-// Numbers lead upwards; a loop ends with a pattern below the one that it begins with, not far from it; all bytes are there.
+// Numbers lead upwards; a loop ends with a pattern below the one that it begins with, not far from
+// it; all bytes are there.
 void
 CheckSums(const Made &made, const graph_patterns &patterns)
 {
@@ -29,13 +32,15 @@ CheckSums(const Made &made, const graph_patterns &patterns)
         bytes += pattern.bytes;
         if (!pattern.loop) continue;
         uint32_t above = pattern.loop;
-        for (int i = 1; i < GRAPH_PERIOD_MOST && above != at; i++) above = patterns.all[above].parent;
+        for (int i = 1; i < GRAPH_PERIOD_MOST && above != at; i++)
+            above = patterns.all[above].parent;
         ASSERT_EQ(at, above);
     }
     for (uint32_t object = 1; object <= made.graph->count; object++) {
         bool reached = made.dominators.dominators[object] != GRAPH_UNREACHED;
         ASSERT_EQ(reached, patterns.of[object] != 0);
-        if (reached && made.dominator_tree.from[object]) shared += graph_shared_p(made.graph, made.dominator_tree.labels[object]);
+        if (reached && made.dominator_tree.from[object])
+            shared += graph_shared_p(made.graph, made.dominator_tree.labels[object]);
     }
     ASSERT_EQ(made.dominators.reached, objects + shared);
     ASSERT_EQ(made.dominators.retained[0], bytes);
@@ -57,7 +62,8 @@ TEST(Patterns, AddUpToAllThatIsReached)
     }
 }
 
-// Names of their own at each step, so that there is much to gather; what they hold is drawn at random.
+// Names of their own at each step, so that there is much to gather; what they hold is drawn at
+// random.
 TEST(Patterns, AddUpWhenSiblingsAreGathered)
 {
     std::mt19937 random(6);
@@ -67,12 +73,16 @@ TEST(Patterns, AddUpWhenSiblingsAreGathered)
         Drawing drawing(1);
         uint32_t objects = 20 + random() % 200;
         for (uint32_t object = 1; object <= objects; object++) {
-            drawing.Add(random() % 3 ? "T_OBJECT" : "T_DATA(fiber)", random() % 3 ? "Order" : "Cart", random() % 2 ? "f:1" : "f:2");
+            drawing.Add(random() % 3 ? "T_OBJECT" : "T_DATA(fiber)",
+                        random() % 3 ? "Order" : "Cart", random() % 2 ? "f:1" : "f:2");
             drawing.objects[object].external = random() % 500;
             uint32_t from = random() % std::min<uint32_t>(object, 4 + random() % 8);
             std::string name = std::to_string(random() % 40);
             static const std::pair<int, std::string> kinds[] = {
-                {HEAPPROF_DUMP_CONSTANT, "K"}, {HEAPPROF_DUMP_FIELD, "method m"}, {HEAPPROF_DUMP_FIELD, "field "}, {HEAPPROF_DUMP_IVAR, "@a"},
+                { HEAPPROF_DUMP_CONSTANT, "K" },
+                { HEAPPROF_DUMP_FIELD, "method m" },
+                { HEAPPROF_DUMP_FIELD, "field " },
+                { HEAPPROF_DUMP_IVAR, "@a" },
             };
             const auto &kind = kinds[random() % 4];
             if (from) drawing.Refer(from, object, kind.first, kind.second + name);
@@ -99,14 +109,16 @@ TEST(Patterns, AListIsOne)
     Made made(Shop(10, 50));
     Merged merged(made.graph, &made.shortest);
 
-    EXPECT_EQ(7u, merged.patterns.count); // the root, Cart, CACHE, @items, its orders, the list's first and all others
+    EXPECT_EQ(7u, merged.patterns.count); // the root, Cart, CACHE, @items, its orders, the list's
+                                          // first and all others
     EXPECT_EQ(49u, merged.Of(63).objects);
     EXPECT_EQ(15u, merged.Of(63).example);
     EXPECT_EQ("@next: list of Node", Step(made, merged, 63));
     EXPECT_EQ("[]: Order", Step(made, merged, 10));
 }
 
-// A chain of steps that come again and again. Each period is one pattern a step, if it is not longer than can be remembered.
+// A chain of steps that come again and again. Each period is one pattern a step, if it is not
+// longer than can be remembered.
 TEST(Patterns, APeriodIsAsManyAsItHasSteps)
 {
     for (uint32_t period : {1, 2, 5, 8, 9}) {
@@ -120,7 +132,8 @@ TEST(Patterns, APeriodIsAsManyAsItHasSteps)
             if (object > 1) drawing.Refer(object - 1, object, HEAPPROF_DUMP_IVAR, "@to" + step);
             else drawing.Root(1, HEAPPROF_DUMP_GLOBAL, "$list");
         }
-        for (uint32_t step = 1; step <= period; step++) list += (step > 1 ? " -> C" : " C") + std::to_string(step % period);
+        for (uint32_t step = 1; step <= period; step++)
+            list += (step > 1 ? " -> C" : " C") + std::to_string(step % period);
         Made made(FileOf(drawing));
         Merged merged(made.graph, &made.dominator_tree);
         CheckSums(made, merged.patterns);
@@ -128,7 +141,8 @@ TEST(Patterns, APeriodIsAsManyAsItHasSteps)
             EXPECT_EQ(objects + 1, merged.patterns.count);
             continue;
         }
-        EXPECT_EQ(period + 2, merged.patterns.count); // the root, the first by another label, and a period
+        EXPECT_EQ(period + 2,
+                  merged.patterns.count); // the root, the first by another label, and a period
         EXPECT_EQ(rounds, merged.Of(2).objects + (period == 1));
         EXPECT_EQ("@to" + std::to_string(1 % period) + ": " + list, Step(made, merged, 2));
         EXPECT_EQ(2u, merged.Of(2).example);
@@ -247,7 +261,8 @@ TEST(Patterns, EightSmallSiblingsAreOneAndWhatTheyHoldIs)
     ASSERT_EQ(22u, merged.patterns.count);
     ASSERT_TRUE(graph_patterns_gather(&merged.patterns, made.graph, 1000));
     CheckSums(made, merged.patterns);
-    EXPECT_EQ(8u, merged.patterns.count); // the root, the module; all small ones, two large ones, and the code of each
+    EXPECT_EQ(8u, merged.patterns.count); // the root, the module; all small ones, two large ones,
+                                          // and the code of each
     EXPECT_EQ(8u, merged.Of(2).siblings);
     EXPECT_EQ(8u, merged.Of(2).objects);
     EXPECT_EQ(8u, merged.Of(3).objects);
@@ -267,11 +282,14 @@ TEST(Patterns, SevenAreNotMany)
     EXPECT_EQ("method show_0: method entry", Step(made, merged, 2));
 }
 
-// The VM's own fields are few, and none of them is like another; they may have the class of a method.
+// The VM's own fields are few, and none of them is like another; they may have the class of a
+// method.
 TEST(Patterns, FieldsThatAreNoMethodsHaveNoSiblings)
 {
     Drawing drawing = Views(8);
-    for (uint32_t i = 0; i < 8; i++) drawing.Refer(1, drawing.Add("T_IMEMO(ment)", ""), HEAPPROF_DUMP_FIELD, std::string(1, static_cast<char>('a' + i)));
+    for (uint32_t i = 0; i < 8; i++)
+        drawing.Refer(1, drawing.Add("T_IMEMO(ment)", ""), HEAPPROF_DUMP_FIELD,
+                      std::string(1, static_cast<char>('a' + i)));
     Made made(FileOf(drawing));
     Merged merged(made.graph, &made.dominator_tree);
 
@@ -308,17 +326,22 @@ TEST(Patterns, SiblingsKeepTheirLists)
     EXPECT_EQ(50u, merged.Of(3).objects);
 }
 
-// Threads are one if they were started at one place, whatever their names are and whatever they do; modules are never one.
+// Threads are one if they were started at one place, whatever their names are and whatever they do;
+// modules are never one.
 TEST(Patterns, ThreadsAreMergedByPlaceAndModulesAreNot)
 {
     Drawing drawing(1);
     uint32_t ractor = drawing.Add("T_DATA(ractor)", "Ractor");
 
     drawing.Root(ractor, HEAPPROF_DUMP_ROOT, "ractor");
-    for (const char *text : {"a.rb:1, sleeps", "a.rb:1 (x, y), runs", "a.rb:1", "a.rb:1, has ended", "b.rb:2, runs", "b.rb:2 (z), runs"}) {
-        drawing.Refer(ractor, drawing.Add("T_DATA(VM/thread)", "Thread", text), HEAPPROF_DUMP_FIELD, "thread");
+    for (const char *text : { "a.rb:1, sleeps", "a.rb:1 (x, y), runs", "a.rb:1",
+                              "a.rb:1, has ended", "b.rb:2, runs", "b.rb:2 (z), runs" }) {
+        drawing.Refer(ractor, drawing.Add("T_DATA(VM/thread)", "Thread", text), HEAPPROF_DUMP_FIELD,
+                      "thread");
     }
-    for (int i = 0; i < 2; i++) drawing.Refer(ractor, drawing.Add("T_CLASS", "Class", "C" + std::to_string(i)), HEAPPROF_DUMP_FIELD, "class");
+    for (int i = 0; i < 2; i++)
+        drawing.Refer(ractor, drawing.Add("T_CLASS", "Class", "C" + std::to_string(i)),
+                      HEAPPROF_DUMP_FIELD, "class");
     Made made(FileOf(drawing));
     Merged merged(made.graph, &made.dominator_tree);
 
@@ -355,7 +378,8 @@ TEST(Words, SiblingsHaveWhatIsCommonInTheirNames)
             break;
           case HEAPPROF_DUMP_CONSTANT:
             EXPECT_EQ("650 constants", siblings(label, 0));
-            EXPECT_EQ("650 constants (several ways)", siblings(graph_label(GRAPH_INDIRECT, string), 0));
+            EXPECT_EQ("650 constants (several ways)",
+                      siblings(graph_label(GRAPH_INDIRECT, string), 0));
             break;
           default:
             EXPECT_EQ("methods show_* (650)", siblings(label, 12));
@@ -375,7 +399,9 @@ TEST(Words, AThreadHasLocals)
     drawing.Refer(thread, group, HEAPPROF_DUMP_FIELD, "group");
     Made made(FileOf(drawing));
     auto start = [&](uint32_t object) {
-        return Written([&](FILE *out) { EXPECT_TRUE(graph_put_start(out, made.graph, &made.shortest, object)); });
+        return Written([&](FILE *out) {
+            EXPECT_TRUE(graph_put_start(out, made.graph, &made.shortest, object));
+        });
     };
 
     EXPECT_EQ("Thread.current[:log]", start(log));
@@ -399,11 +425,14 @@ TEST(Words, ALibraryMayHaveNoName)
 TEST(Words, ObjectsOfTheVmAreToldInRubysTerms)
 {
     Drawing drawing(1);
-    uint32_t code = drawing.Add("T_IMEMO(iseq)", "", "Cart#load cart.rb:12"), array = drawing.Add("T_ARRAY", "");
+    uint32_t code = drawing.Add("T_IMEMO(iseq)", "", "Cart#load cart.rb:12"),
+             array = drawing.Add("T_ARRAY", "");
     drawing.Root(code, HEAPPROF_DUMP_ROOT, "main");
     drawing.Root(array, HEAPPROF_DUMP_ROOT, "main");
     Made made(FileOf(drawing));
-    auto object = [&](uint32_t number) { return Written([&](FILE *out) { graph_put_object(out, made.graph, number); }); };
+    auto object = [&](uint32_t number) {
+        return Written([&](FILE *out) { graph_put_object(out, made.graph, number); });
+    };
 
     EXPECT_EQ("compiled code: Cart#load cart.rb:12", object(code));
     EXPECT_EQ("internal Array", object(array));
@@ -411,7 +440,9 @@ TEST(Words, ObjectsOfTheVmAreToldInRubysTerms)
 
 TEST(Words, APlaceIsWhatIsBeforeNameAndState)
 {
-    auto place = [](const std::string &text) { return text.substr(0, graph_place_length(text.c_str())); };
+    auto place = [](const std::string &text) {
+        return text.substr(0, graph_place_length(text.c_str()));
+    };
 
     EXPECT_EQ("worker.rb:12", place("worker.rb:12, sleeps for ever"));
     EXPECT_EQ("worker.rb:12", place("worker.rb:12 (mail, 3), runs"));

@@ -1,5 +1,5 @@
-// query_test.cc - the language of queries: what it accepts, what it says of the rest, and that random expressions hold for
-// the objects that a model names.
+// query_test.cc - the language of queries: what it accepts, what it says of the rest, and that
+// random expressions hold for the objects that a model names.
 
 #include <gtest/gtest.h>
 
@@ -56,11 +56,13 @@ protected:
     Collections()
     {
         GraphFile file;
-        uint32_t string = file.Layout("T_STRING", 0, "String"), array = file.Layout("T_ARRAY", 0, "Array", {}, HEAPPROF_DUMP_INDEXED);
+        uint32_t string = file.Layout("T_STRING", 0, "String"),
+                 array = file.Layout("T_ARRAY", 0, "Array", {}, HEAPPROF_DUMP_INDEXED);
         uint32_t hash = file.Layout("T_HASH", 0, "My::Hash", {}, HEAPPROF_DUMP_PAIRED);
         uint32_t shared = file.Layout("T_ARRAY", 0, "Array", {{HEAPPROF_DUMP_FIELD, "shared"}});
         uint32_t odd = file.Layout("T_DATA(mutex)", 0, "");
-        uint32_t stack = file.Stack(file.Stack(0, "Cart#load", "/srv/app/cart.rb", 12), "Array#push", "", 0);
+        uint32_t stack =
+            file.Stack(file.Stack(0, "Cart#load", "/srv/app/cart.rb", 12), "Array#push", "", 0);
         file.Page(kPage, 160);
         Object object;
         object.layout = string; // 1: in the slot, of 160 - 25 bytes
@@ -96,7 +98,8 @@ protected:
         object = Object();
         object.layout = odd; // 7
         file.Add(6, object);
-        for (uint32_t i = 0; i < 7; i++) file.Root(HEAPPROF_DUMP_GLOBAL, "$x", "globals", kPage + 160 * i);
+        for (uint32_t i = 0; i < 7; i++)
+            file.Root(HEAPPROF_DUMP_GLOBAL, "$x", "globals", kPage + 160 * i);
         loaded_ = std::make_unique<LoadedGraph>(file.Bytes(), SIZE_MAX, GRAPH_LENGTHS);
         EXPECT_TRUE(loaded_->loaded) << loaded_->error;
         EXPECT_TRUE(graph_dominators_find(&dominators_, &loaded_->graph, false));
@@ -110,7 +113,8 @@ protected:
         std::string found;
         EXPECT_TRUE(query.parsed) << expression << ": " << query.error;
         EXPECT_TRUE(graph_query_bind(&query.query, &loaded_->graph, &dominators_));
-        for (uint32_t object = 1; object <= 7; object++) if (graph_query_match(&query.query, object)) found += static_cast<char>('0' + object);
+        for (uint32_t object = 1; object <= 7; object++)
+            if (graph_query_match(&query.query, object)) found += static_cast<char>('0' + object);
         return found;
     }
 
@@ -159,7 +163,8 @@ TEST_F(Collections, AreFoundByEachField)
     EXPECT_EQ("46", Found("refs=1"));
     EXPECT_EQ("4", Found("bytes > 0.9k"));
     EXPECT_EQ("123567", Found("not bytes > 0.9kB"));
-    EXPECT_EQ("3", Found("retained != 160 and not retained < 300 and retained <= 320 and bytes = 320"));
+    EXPECT_EQ("3",
+              Found("retained != 160 and not retained < 300 and retained <= 320 and bytes = 320"));
 }
 
 TEST_F(Collections, AreNotFoundByWhatTheyDoNotHave)
@@ -171,15 +176,20 @@ TEST_F(Collections, AreNotFoundByWhatTheyDoNotHave)
 
 TEST(QueryErrors, SayWhereAndWhat)
 {
-    EXPECT_TRUE(BeginsWith(ErrorOf("Hash with lenght > 5"), "column 11: \"lenght\" is no field: write a class, or one of class type bytes"));
+    EXPECT_TRUE(
+        BeginsWith(ErrorOf("Hash with lenght > 5"),
+                   "column 11: \"lenght\" is no field: write a class, or one of class type bytes"));
     EXPECT_EQ("column 13: a condition is missing, such as length > 1000", ErrorOf("old and not "));
     EXPECT_EQ("column 5: and, or, with or the end is expected", ErrorOf("old old"));
     EXPECT_EQ("column 8: after this field comes one of = != < <= > >=", ErrorOf("length 5"));
     EXPECT_EQ("column 8: after this field comes one of = != < <= > >=", ErrorOf("length =~ /x/"));
     EXPECT_EQ("column 7: after this field comes one of = != =~", ErrorOf("class < Hash"));
-    EXPECT_EQ("column 10: five is no number: give one such as 1000, 1.5k or 2M", ErrorOf("length > five"));
-    EXPECT_EQ("column 10: 5x is no number: give one such as 1000, 1.5k or 2M", ErrorOf("length > 5x"));
-    EXPECT_EQ("column 10: 5% is no number: give one such as 1000, 1.5k or 2M", ErrorOf("length > 5%"));
+    EXPECT_EQ("column 10: five is no number: give one such as 1000, 1.5k or 2M",
+              ErrorOf("length > five"));
+    EXPECT_EQ("column 10: 5x is no number: give one such as 1000, 1.5k or 2M",
+              ErrorOf("length > 5x"));
+    EXPECT_EQ("column 10: 5% is no number: give one such as 1000, 1.5k or 2M",
+              ErrorOf("length > 5%"));
     EXPECT_EQ("column 9: a value is missing", ErrorOf("length ="));
     EXPECT_EQ("column 8: the text has no end: \" is missing", ErrorOf("text = \"a b"));
     EXPECT_EQ("column 9: the expression has no end: / is missing", ErrorOf("text =~ /a b"));
@@ -188,8 +198,10 @@ TEST(QueryErrors, SayWhereAndWhat)
     EXPECT_EQ("column 5: this ( is not closed", ErrorOf("not (old"));
     EXPECT_EQ("column 4: this ) closes nothing", ErrorOf("old) and ("));
     EXPECT_EQ("column 6: a condition is missing, such as length > 1000", ErrorOf("not ()"));
-    EXPECT_EQ("column 18: with and or need parentheses: Hash with (length > 1000 or bytes > 1M)", ErrorOf("Hash with frozen or old"));
-    EXPECT_EQ("column 8: with and or need parentheses: Hash with (length > 1000 or bytes > 1M)", ErrorOf("A or B with old"));
+    EXPECT_EQ("column 18: with and or need parentheses: Hash with (length > 1000 or bytes > 1M)",
+              ErrorOf("Hash with frozen or old"));
+    EXPECT_EQ("column 8: with and or need parentheses: Hash with (length > 1000 or bytes > 1M)",
+              ErrorOf("A or B with old"));
     EXPECT_EQ("", ErrorOf("(A or B) with (old or frozen)"));
     EXPECT_EQ("column 7: and, or, with or the end is expected", ErrorOf("\xc3\x84pfel old"));
 }
@@ -224,16 +236,23 @@ public:
         uint32_t kind = depth == 0 ? 0 : Below(4);
         if (kind == 0) return Test();
         Expression one = Make(depth - 1);
-        if (kind == 1) return {"not " + Inside(one, 3), 3, [=](uint32_t object) { return !one.holds(object); }};
+        if (kind == 1)
+            return { "not " + Inside(one, 3), 3,
+                     [=](uint32_t object) { return !one.holds(object); } };
         Expression other = Make(depth - 1);
         if (kind == 2) {
-            return {Inside(one, 2) + " and " + Inside(other, 2), 2, [=](uint32_t object) { return one.holds(object) && other.holds(object); }};
+            return { Inside(one, 2) + " and " + Inside(other, 2), 2,
+                     [=](uint32_t object) { return one.holds(object) && other.holds(object); } };
         }
-        return {Inside(one, 1) + " or " + Inside(other, 1), 1, [=](uint32_t object) { return one.holds(object) || other.holds(object); }};
+        return { Inside(one, 1) + " or " + Inside(other, 1), 1,
+                 [=](uint32_t object) { return one.holds(object) || other.holds(object); } };
     }
 
 private:
-    uint32_t Below(uint32_t most) { return std::uniform_int_distribution<uint32_t>(0, most - 1)(*random_); }
+  uint32_t Below(uint32_t most)
+  {
+      return std::uniform_int_distribution<uint32_t>(0, most - 1)(*random_);
+  }
 
     std::string Inside(const Expression &of, int least)
     {
@@ -246,14 +265,24 @@ private:
         std::string text = std::to_string(number);
         const Shape &shape = shape_; // outlives this generator
         switch (Below(5)) {
-          case 0: return {"bytes>" + std::to_string(40 + number), 3, [number](uint32_t object) { return object > number; }};
-          case 1: return {"length <= " + text, 3, [&shape, number](uint32_t object) { return shape.references[object].size() <= number; }};
-          case 2: return {"C" + text, 3, [&shape, number](uint32_t object) { return shape.classes[object] == number; }};
-          case 3: return {"class =~ /" + text + "$/", 3, [&shape, text](uint32_t object) {
-              std::string name = "C" + std::to_string(shape.classes[object]);
-              return name.size() > text.size() && name.substr(name.size() - text.size()) == text;
-          }};
-          default: return {"not old", 3, [](uint32_t) { return true; }};
+            case 0:
+                return { "bytes>" + std::to_string(40 + number), 3,
+                         [number](uint32_t object) { return object > number; } };
+            case 1:
+                return { "length <= " + text, 3, [&shape, number](uint32_t object) {
+                            return shape.references[object].size() <= number;
+                        } };
+            case 2:
+                return { "C" + text, 3, [&shape, number](uint32_t object) {
+                            return shape.classes[object] == number;
+                        } };
+            case 3:
+                return { "class =~ /" + text + "$/", 3, [&shape, text](uint32_t object) {
+                            std::string name = "C" + std::to_string(shape.classes[object]);
+                            return name.size() > text.size() &&
+                                   name.substr(name.size() - text.size()) == text;
+                        } };
+            default: return { "not old", 3, [](uint32_t) { return true; } };
         }
     }
 
@@ -274,7 +303,8 @@ TEST(RandomQueries, HoldForTheObjectsThatAModelNames)
         ASSERT_TRUE(query.parsed) << expression.text << ": " << query.error;
         ASSERT_TRUE(graph_query_bind(&query.query, &loaded.graph, &dominators));
         for (uint32_t object = 1; object < shape.size(); object++) {
-            ASSERT_EQ(expression.holds(object), graph_query_match(&query.query, object)) << expression.text << " of " << object;
+            ASSERT_EQ(expression.holds(object), graph_query_match(&query.query, object))
+                << expression.text << " of " << object;
         }
         graph_dominators_free(&dominators);
     }
@@ -283,12 +313,20 @@ TEST(RandomQueries, HoldForTheObjectsThatAModelNames)
 TEST(Keys, NameValuesByStringsThatTheDumpHas)
 {
     GraphFile file;
-    uint32_t string = file.Layout("T_STRING", 0, "String"), hash = file.Layout("T_HASH", 0, "Hash", {}, HEAPPROF_DUMP_PAIRED);
+    uint32_t string = file.Layout("T_STRING", 0, "String"),
+             hash = file.Layout("T_HASH", 0, "Hash", {}, HEAPPROF_DUMP_PAIRED);
     Object object;
 
     file.Page(kPage, 40);
     object.layout = hash;
-    object.tail = {kPage + 40, kPage + 80, kPage + 80, kPage + 40, {HEAPPROF_DUMP_INTEGER, 2}, kPage + 80, kPage + 40, {HEAPPROF_DUMP_SPECIAL, 0}};
+    object.tail = { kPage + 40,
+                    kPage + 80,
+                    kPage + 80,
+                    kPage + 40,
+                    { HEAPPROF_DUMP_INTEGER, 2 },
+                    kPage + 80,
+                    kPage + 40,
+                    { HEAPPROF_DUMP_SPECIAL, 0 } };
     file.Add(0, object);
     object = Object();
     object.layout = string;
@@ -299,10 +337,15 @@ TEST(Keys, NameValuesByStringsThatTheDumpHas)
     LoadedGraph loaded(file.Bytes());
     std::vector<uint32_t> kinds;
     graph_name_keys(&loaded.graph);
-    for (uint32_t i = loaded.graph.first[1]; i < loaded.graph.first[2]; i++) kinds.push_back(graph_label_kind(loaded.graph.labels[i]));
-    EXPECT_EQ((std::vector<uint32_t>{HEAPPROF_DUMP_KEY, GRAPH_VALUE_OF_STRING, HEAPPROF_DUMP_KEY, HEAPPROF_DUMP_VALUE, GRAPH_VALUE_OF_INTEGER,
-                                     HEAPPROF_DUMP_KEY}), kinds);
-    EXPECT_STREQ("tenant-1", graph_string(&loaded.graph.names, graph_label_detail(loaded.graph.labels[loaded.graph.first[1] + 1])));
+    for (uint32_t i = loaded.graph.first[1]; i < loaded.graph.first[2]; i++)
+        kinds.push_back(graph_label_kind(loaded.graph.labels[i]));
+    EXPECT_EQ(
+        (std::vector<uint32_t> { HEAPPROF_DUMP_KEY, GRAPH_VALUE_OF_STRING, HEAPPROF_DUMP_KEY,
+                                 HEAPPROF_DUMP_VALUE, GRAPH_VALUE_OF_INTEGER, HEAPPROF_DUMP_KEY }),
+        kinds);
+    EXPECT_STREQ("tenant-1",
+                 graph_string(&loaded.graph.names,
+                              graph_label_detail(loaded.graph.labels[loaded.graph.first[1] + 1])));
 }
 
 } // namespace

@@ -1,5 +1,5 @@
-// graph_strength_test.cc - how firmly objects are held, which references dominators look through, and the strongest paths:
-// graphs drawn at random against the definitions.
+// graph_strength_test.cc - how firmly objects are held, which references dominators look through,
+// and the strongest paths: graphs drawn at random against the definitions.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,9 @@ uint32_t
 LevelOf(const Edge &edge)
 {
     if (edge.label == HEAPPROF_DUMP_STACK) return GRAPH_ON_STACK;
-    return edge.label == HEAPPROF_DUMP_FIELD && edge.name.find(" cache") != std::string::npos ? GRAPH_CACHED : GRAPH_FIRM;
+    return edge.label == HEAPPROF_DUMP_FIELD && edge.name.find(" cache") != std::string::npos
+               ? GRAPH_CACHED
+               : GRAPH_FIRM;
 }
 
 uint32_t
@@ -37,7 +39,8 @@ EdgesOf(const Drawing &drawing, uint32_t from)
 {
     std::vector<Edge> edges = drawing.objects[from].references;
 
-    if (from && drawing.objects[from].class_object) edges.push_back({drawing.objects[from].class_object, HEAPPROF_DUMP_CLASS, ""});
+    if (from && drawing.objects[from].class_object)
+        edges.push_back({ drawing.objects[from].class_object, HEAPPROF_DUMP_CLASS, "" });
     return edges;
 }
 
@@ -65,7 +68,8 @@ WeakestLinks(const Drawing &drawing, Weakness weakness)
     return weakest;
 }
 
-// By object: whether it is a class that firm references lead to from roots, through classes alone. What leads there has no length.
+// By object: whether it is a class that firm references lead to from roots, through classes alone.
+// What leads there has no length.
 std::vector<bool>
 FirmClasses(const Drawing &drawing)
 {
@@ -88,7 +92,8 @@ FirmClasses(const Drawing &drawing)
 
 // How long the path to an object is, over those of the objects before it.
 std::vector<uint32_t>
-Lengths(const Drawing &drawing, const std::vector<uint32_t> &weakest, const std::vector<bool> &firm_classes)
+Lengths(const Drawing &drawing, const std::vector<uint32_t> &weakest,
+        const std::vector<bool> &firm_classes)
 {
     std::vector<uint32_t> lengths(drawing.size(), UINT32_MAX);
     bool changed = true;
@@ -131,7 +136,8 @@ TEST(Strength, LevelsAreThoseOfTheStrongestPaths)
         ASSERT_TRUE(loaded.loaded) << loaded.error;
         ASSERT_TRUE(graph_levels_find(&levels, &loaded.graph));
         for (uint32_t object = 1; object < drawing.size(); object++) {
-            ASSERT_EQ(std::min<uint32_t>(expected[object], GRAPH_STRENGTHS), levels.of[object]) << object;
+            ASSERT_EQ(std::min<uint32_t>(expected[object], GRAPH_STRENGTHS), levels.of[object])
+                << object;
         }
         graph_levels_free(&levels);
     }
@@ -175,7 +181,8 @@ ExpectDominators(const Expected &expected, const graph_dominators &found)
     ASSERT_EQ(expected.reached, found.reached);
 }
 
-// Each reference counts for the exact ones. The others are those of the graph without weaker references, and reach the same.
+// Each reference counts for the exact ones. The others are those of the graph without weaker
+// references, and reach the same.
 TEST(Strength, DominatorsLookThroughWeakerReferences)
 {
     std::mt19937 random(12);
@@ -187,7 +194,8 @@ TEST(Strength, DominatorsLookThroughWeakerReferences)
         std::vector<uint32_t> levels = Levels(drawing);
         Expected all(ShapeOf(drawing, [](uint32_t, const Edge &) { return true; }));
         Expected firm(ShapeOf(drawing, [&](uint32_t from, const Edge &edge) {
-            return levels[from] != UINT32_MAX && std::max(levels[from], LevelOf(edge)) <= levels[edge.to];
+            return levels[from] != UINT32_MAX &&
+                   std::max(levels[from], LevelOf(edge)) <= levels[edge.to];
         }));
         graph_dominators found, exact;
 
@@ -205,7 +213,8 @@ TEST(Strength, DominatorsLookThroughWeakerReferences)
     EXPECT_GT(differ, 100); // so the test has something to see
 }
 
-// A constant's first use fills a cache of the method that uses it: 1 a class, 2 what its constant has, 3 the method.
+// A constant's first use fills a cache of the method that uses it: 1 a class, 2 what its constant
+// has, 3 the method.
 TEST(Strength, ACacheTakesNothingFromItsConstant)
 {
     for (bool used : {false, true}) {
@@ -237,7 +246,9 @@ TEST(Strength, PathsAreTheStrongestAndThenTheShortest)
         Drawing drawing = RandomDrawing(&random);
         LoadedGraph loaded(FileOf(drawing));
         graph_tree tree;
-        std::vector<uint32_t> weakest = WeakestLinks(drawing, [&](uint32_t from, const Edge &edge) { return StrengthOf(drawing, from, edge); });
+        std::vector<uint32_t> weakest = WeakestLinks(drawing, [&](uint32_t from, const Edge &edge) {
+            return StrengthOf(drawing, from, edge);
+        });
         std::vector<bool> firm_classes = FirmClasses(drawing);
         std::vector<uint32_t> expected = Lengths(drawing, weakest, firm_classes);
         std::vector<uint32_t> found(drawing.size(), UINT32_MAX), strengths(drawing.size());
@@ -250,8 +261,13 @@ TEST(Strength, PathsAreTheStrongestAndThenTheShortest)
             ASSERT_NE(UINT32_MAX, found[from]); // it comes after the one it comes from
             found[object] = firm_classes[object] ? 0 : found[from] + 1;
             for (const Edge &edge : EdgesOf(drawing, from)) {
-                std::string name = graph_string(&loaded.graph.names, graph_label_kind(label) == HEAPPROF_DUMP_INDEX ? 0 : graph_label_detail(label));
-                if (edge.to != object || static_cast<uint32_t>(edge.label) != graph_label_kind(label) || edge.name != name) continue;
+                std::string name = graph_string(
+                    &loaded.graph.names,
+                    graph_label_kind(label) == HEAPPROF_DUMP_INDEX ? 0 : graph_label_detail(label));
+                if (edge.to != object ||
+                    static_cast<uint32_t>(edge.label) != graph_label_kind(label) ||
+                    edge.name != name)
+                    continue;
                 drawn = true;
                 strengths[object] = std::max(strengths[from], StrengthOf(drawing, from, edge));
             }
@@ -279,10 +295,12 @@ TEST(Strength, NoPathUsesWhatIsClosed)
         graph_closed closed = {};
 
         ASSERT_TRUE(graph_dominators_find(&dominators, graph, false));
-        for (uint32_t object = 1; object < drawing.size(); object++) objects[object] = random() % 8 == 0;
+        for (uint32_t object = 1; object < drawing.size(); object++)
+            objects[object] = random() % 8 == 0;
         for (uint32_t from = 1; from < drawing.size(); from++) {
             for (uint32_t at = graph->first[from]; at < graph->first[from + 1]; at++) {
-                if (random() % 4 == 0) references.push_back({from, graph->targets[at], graph->labels[at]});
+                if (random() % 4 == 0)
+                    references.push_back({ from, graph->targets[at], graph->labels[at] });
             }
         }
         closed.levels = &dominators.levels;
@@ -291,26 +309,32 @@ TEST(Strength, NoPathUsesWhatIsClosed)
         closed.reference_count = references.size();
         graph_closed_sort(&closed);
         auto open = [&](uint32_t from, uint32_t to, uint32_t label) {
-            if (objects[to] || graph_weaker_p(graph, &dominators.levels, from, to, label)) return false;
-            for (const auto &one : references) if (one.from == from && one.to == to && one.label == label) return false;
+            if (objects[to] || graph_weaker_p(graph, &dominators.levels, from, to, label))
+                return false;
+            for (const auto &one : references)
+                if (one.from == from && one.to == to && one.label == label) return false;
             return true;
         };
         Shape shape(drawing.size());
         for (uint32_t root = 0; root < graph->root_count; root++) {
-            if (open(0, graph->roots[root].target, graph_root_label(&graph->roots[root]))) shape.references[0].push_back(graph->roots[root].target);
+            if (open(0, graph->roots[root].target, graph_root_label(&graph->roots[root])))
+                shape.references[0].push_back(graph->roots[root].target);
         }
         for (uint32_t from = 1; from < drawing.size(); from++) {
             for (uint32_t at = graph->first[from]; at < graph->first[from + 1]; at++) {
-                if (open(from, graph->targets[at], graph->labels[at])) shape.references[from].push_back(graph->targets[at]);
+                if (open(from, graph->targets[at], graph->labels[at]))
+                    shape.references[from].push_back(graph->targets[at]);
             }
             uint32_t class_object = graph_class(graph, from);
-            if (class_object && open(from, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0))) shape.classes[from] = class_object;
+            if (class_object && open(from, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0)))
+                shape.classes[from] = class_object;
         }
         std::vector<bool> reached = ReachedWithout(shape, 0);
         ASSERT_TRUE(graph_shortest(&tree, graph, &closed));
         for (uint32_t object = 1; object < drawing.size(); object++) {
             ASSERT_EQ(reached[object], tree.from[object] != GRAPH_UNREACHED) << object;
-            ASSERT_TRUE(!reached[object] || open(tree.from[object], object, tree.labels[object])) << object;
+            ASSERT_TRUE(!reached[object] || open(tree.from[object], object, tree.labels[object]))
+                << object;
         }
         graph_tree_free(&tree);
         graph_dominators_free(&dominators);

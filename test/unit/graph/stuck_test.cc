@@ -1,5 +1,5 @@
-// graph_stuck_test.cc - threads and fibers that nobody can wake: small graphs by hand, and graphs drawn at random against the
-// definition.
+// graph_stuck_test.cc - threads and fibers that nobody can wake: small graphs by hand, and graphs
+// drawn at random against the definition.
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,10 @@ struct World {
         drawing.objects[object].external = external;
         return object;
     }
-    void Field(uint32_t from, uint32_t to, const std::string &name) { drawing.Refer(from, to, HEAPPROF_DUMP_FIELD, name); }
+    void Field(uint32_t from, uint32_t to, const std::string &name)
+    {
+        drawing.Refer(from, to, HEAPPROF_DUMP_FIELD, name);
+    }
     void Wait(uint32_t waiter, uint32_t awaited) { Field(waiter, awaited, "waits for"); }
     void Keep(uint32_t from, uint32_t to) { drawing.Refer(from, to, HEAPPROF_DUMP_STACK, "stack"); }
     void Global(uint32_t object) { drawing.Root(object, HEAPPROF_DUMP_GLOBAL, "$x"); }
@@ -66,7 +69,10 @@ struct Found {
     LoadedGraph loaded;
     graph_stuck stuck;
 
-    explicit Found(const Drawing &drawing) : loaded(FileOf(drawing)) { EXPECT_TRUE(graph_stuck_find(&stuck, &loaded.graph)); }
+    explicit Found(const Drawing &drawing) : loaded(FileOf(drawing))
+    {
+        EXPECT_TRUE(graph_stuck_find(&stuck, &loaded.graph));
+    }
     ~Found() { graph_stuck_free(&stuck); }
     Found(const Found &) = delete;
     Found &operator=(const Found &) = delete;
@@ -77,7 +83,8 @@ std::vector<uint32_t>
 Counts(const World &world)
 {
     Found found(world.drawing);
-    return {found.stuck.threads, found.stuck.fibers, found.stuck.held_threads, found.stuck.held_fibers};
+    return { found.stuck.threads, found.stuck.fibers, found.stuck.held_threads,
+             found.stuck.held_fibers };
 }
 
 using Numbers = std::vector<uint32_t>;
@@ -123,7 +130,8 @@ TEST(Stuck, IsNotWhoWaitsForWhatIsReached)
 TEST(Stuck, IsNotWhoIsMainOrDoesNotSleepForEver)
 {
     World world;
-    for (const char *state : {"runs", "sleeps", "has ended"}) world.Wait(world.Thread(std::string("a.rb:1, ") + state), world.Queue());
+    for (const char *state : { "runs", "sleeps", "has ended" })
+        world.Wait(world.Thread(std::string("a.rb:1, ") + state), world.Queue());
     world.Wait(world.Thread("main, sleeps for ever"), world.Queue());
     world.Wait(world.Thread("main (its name), sleeps for ever"), world.Queue());
     world.Wait(world.Thread(""), world.Queue());
@@ -158,8 +166,10 @@ TEST(Stuck, AMutexIsUnlockedByItsOwnerAlone)
 {
     for (bool owner_is_stuck : {true, false}) {
         World world;
-        uint32_t mutex = world.drawing.Add("T_DATA(mutex)", "Thread::Mutex"), monitor = world.drawing.Add("T_DATA(monitor)", "Monitor");
-        uint32_t owner = owner_is_stuck ? world.Waiting(world.Queue()) : world.Thread("a.rb:1, sleeps");
+        uint32_t mutex = world.drawing.Add("T_DATA(mutex)", "Thread::Mutex"),
+                 monitor = world.drawing.Add("T_DATA(monitor)", "Monitor");
+        uint32_t owner =
+            owner_is_stuck ? world.Waiting(world.Queue()) : world.Thread("a.rb:1, sleeps");
         uint32_t waiter = world.Waiting(monitor);
         world.drawing.Refer(mutex, owner, HEAPPROF_DUMP_WEAK, "owner");
         world.Wait(waiter, mutex);
@@ -168,7 +178,9 @@ TEST(Stuck, AMutexIsUnlockedByItsOwnerAlone)
         Found found(world.drawing);
         EXPECT_EQ(owner_is_stuck ? 2u : 0u, found.stuck.threads);
         for (uint32_t i = 0; i < found.stuck.row_count; i++) {
-            EXPECT_EQ(found.Row(i).example.object == waiter ? GRAPH_AWAITS_OWNER : GRAPH_AWAITS_OBJECT, found.Row(i).example.awaits);
+            EXPECT_EQ(found.Row(i).example.object == waiter ? GRAPH_AWAITS_OWNER
+                                                            : GRAPH_AWAITS_OBJECT,
+                      found.Row(i).example.awaits);
         }
     }
 }
@@ -184,7 +196,8 @@ TEST(Stuck, JoinEndsWithTheThread)
 TEST(Stuck, ASleeperIsWokenByWhoHasIt)
 {
     World world;
-    uint32_t had = world.Thread("a.rb:1, sleeps for ever"), lost = world.Thread("a.rb:2, sleeps for ever");
+    uint32_t had = world.Thread("a.rb:1, sleeps for ever"),
+             lost = world.Thread("a.rb:2, sleeps for ever");
     for (uint32_t thread : {had, lost}) world.Field(thread, world.Object(), "self in Thread.stop");
     world.Global(had);
     Found found(world.drawing);
@@ -239,8 +252,10 @@ TEST(Stuck, WhatAHeldThreadCanWakeIsNot)
 TEST(Stuck, TheOwnerOfAMonitorIsNotReachedByIt)
 {
     World world;
-    uint32_t thread = world.Thread("a.rb:1, sleeps for ever"), fiber = world.Fiber(thread, "resumed");
-    uint32_t monitor = world.drawing.Add("T_DATA(monitor)", "Monitor"), order = world.Object(100), queue = world.Queue();
+    uint32_t thread = world.Thread("a.rb:1, sleeps for ever"),
+             fiber = world.Fiber(thread, "resumed");
+    uint32_t monitor = world.drawing.Add("T_DATA(monitor)", "Monitor"), order = world.Object(100),
+             queue = world.Queue();
     world.Field(thread, fiber, "current fiber");
     world.Wait(fiber, queue);
     world.Keep(fiber, order);
@@ -295,7 +310,8 @@ TEST(Stuck, AFiberIsNotIfItIsHadOrWoken)
     by_fiber.Keep(other, by_fiber.fiber);
     EXPECT_EQ((Numbers{0, 0, 0, 1}), Counts(by_fiber));
 
-    by_local.drawing.Refer(by_local.thread, by_local.fiber, HEAPPROF_DUMP_LOCAL, "task in Object#run at app.rb:3");
+    by_local.drawing.Refer(by_local.thread, by_local.fiber, HEAPPROF_DUMP_LOCAL,
+                           "task in Object#run at app.rb:3");
     EXPECT_EQ((Numbers{0, 0, 0, 1}), Counts(by_local));
 
     by_word.Keep(by_word.thread, by_word.fiber); // of the scheduler's loop
@@ -345,7 +361,8 @@ TEST(Stuck, AFiberThatNothingRunningLeadsTo)
 TEST(Stuck, ARactorThatNobodyHas)
 {
     World world;
-    uint32_t lost = world.drawing.Add("T_DATA(ractor)", "Ractor"), had = world.drawing.Add("T_DATA(ractor)", "Ractor");
+    uint32_t lost = world.drawing.Add("T_DATA(ractor)", "Ractor"),
+             had = world.drawing.Add("T_DATA(ractor)", "Ractor");
     for (uint32_t ractor : {lost, had}) {
         world.drawing.Root(ractor, HEAPPROF_DUMP_ROOT, "ractor");
         world.Wait(world.Thread("a.rb:3, sleeps for ever", ractor), ractor);
@@ -369,8 +386,10 @@ TEST(Stuck, RowsAreByPlace)
     std::vector<uint32_t> queues;
     for (int i = 0; i < 5; i++) {
         queues.push_back(world.Queue());
-        uint32_t thread = world.Waiting(queues.back(), i < 3 ? "worker.rb:12 (n" + std::to_string(i) + ")" : "other.rb:1");
-        world.Field(thread, world.Object(), "code in Thread::Queue#pop at <internal:thread_sync>:18");
+        uint32_t thread = world.Waiting(
+            queues.back(), i < 3 ? "worker.rb:12 (n" + std::to_string(i) + ")" : "other.rb:1");
+        world.Field(thread, world.Object(),
+                    "code in Thread::Queue#pop at <internal:thread_sync>:18");
         world.Field(thread, world.Object(), "code in Object#run at worker.rb:14");
         world.Keep(thread, shared);
         if (i < 3) world.Keep(thread, of_one_row);
@@ -383,14 +402,16 @@ TEST(Stuck, RowsAreByPlace)
     EXPECT_EQ(2u, found.Row(1).count);
     EXPECT_EQ(2u * 4 * 40, found.Row(1).bytes);
     EXPECT_EQ(found.Row(0).bytes + found.Row(1).bytes + 5040, found.stuck.bytes);
-    EXPECT_STREQ("code in Object#run at worker.rb:14", graph_string(&found.loaded.graph.names, found.Row(0).example.where));
+    EXPECT_STREQ("code in Object#run at worker.rb:14",
+                 graph_string(&found.loaded.graph.names, found.Row(0).example.where));
 }
 
 // What nobody writes, but a file may say.
 TEST(Stuck, OddReferencesDoNoHarm)
 {
     World world;
-    uint32_t thread = world.Waiting(world.Queue()), second = world.Waiting(thread), fiber = world.Fiber(thread, "resumed");
+    uint32_t thread = world.Waiting(world.Queue()), second = world.Waiting(thread),
+             fiber = world.Fiber(thread, "resumed");
     world.Field(world.ractor, thread, "thread");
     world.Field(thread, fiber, "current fiber");
     world.Field(second, fiber, "current fiber");
@@ -405,21 +426,30 @@ TEST(Stuck, OddReferencesDoNoHarm)
 
 // ---- the definition ----
 
-// Threads only: who is stuck or held, by what the header says, found by starting again from the roots after each change.
+// Threads only: who is stuck or held, by what the header says, found by starting again from the
+// roots after each change.
 struct Definition {
     const Drawing &drawing;
     std::set<uint32_t> waiting, held, stuck;
 
-    static bool Named(const Edge &edge, const char *name) { return edge.label == HEAPPROF_DUMP_FIELD && edge.name == name; }
+    static bool Named(const Edge &edge, const char *name)
+    {
+        return edge.label == HEAPPROF_DUMP_FIELD && edge.name == name;
+    }
     bool Ractor(uint32_t object) const { return drawing.objects[object].type == "T_DATA(ractor)"; }
-    bool Thread(uint32_t object) const { return drawing.objects[object].type == "T_DATA(VM/thread)"; }
+    bool Thread(uint32_t object) const
+    {
+        return drawing.objects[object].type == "T_DATA(VM/thread)";
+    }
     // What is reached if the stacks of these threads are closed.
     std::set<uint32_t> Reached(const std::set<uint32_t> &closed) const
     {
         std::set<uint32_t> reached;
         std::vector<uint32_t> left;
-        for (const Edge &edge : drawing.objects[0].references) if (!Ractor(edge.to)) left.push_back(edge.to);
-        for (uint32_t object = 1; object < drawing.size(); object++) if (Thread(object) && !closed.count(object)) left.push_back(object);
+        for (const Edge &edge : drawing.objects[0].references)
+            if (!Ractor(edge.to)) left.push_back(edge.to);
+        for (uint32_t object = 1; object < drawing.size(); object++)
+            if (Thread(object) && !closed.count(object)) left.push_back(object);
         while (!left.empty()) {
             uint32_t object = left.back();
             left.pop_back();
@@ -430,17 +460,21 @@ struct Definition {
         }
         return reached;
     }
-    bool Woken(uint32_t thread, const std::set<uint32_t> &reached, const std::set<uint32_t> &closed) const
+    bool Woken(uint32_t thread, const std::set<uint32_t> &reached,
+               const std::set<uint32_t> &closed) const
     {
         for (const Edge &edge : drawing.objects[thread].references) {
-            if (Named(edge, "waits for") && (Thread(edge.to) ? !closed.count(edge.to) : reached.count(edge.to))) return true;
+            if (Named(edge, "waits for") &&
+                (Thread(edge.to) ? !closed.count(edge.to) : reached.count(edge.to)))
+                return true;
         }
         return false;
     }
     explicit Definition(const Drawing &drawn) : drawing(drawn)
     {
         for (uint32_t object = 1; object < drawing.size(); object++) {
-            if (Thread(object) && drawing.objects[object].text == "a.rb:1, sleeps for ever") stuck.insert(object);
+            if (Thread(object) && drawing.objects[object].text == "a.rb:1, sleeps for ever")
+                stuck.insert(object);
         }
         for (bool changed = true; changed;) {
             std::set<uint32_t> reached = Reached(stuck), before = stuck;
@@ -463,10 +497,12 @@ struct Definition {
         uint64_t bytes = 0;
         // From the held and from the stuck, each alone.
         std::set<uint32_t> from_held = From(held, without), from_stuck = From(stuck, without);
-        for (uint32_t object : from_stuck) if (!from_held.count(object)) bytes += drawing.objects[object].Bytes();
+        for (uint32_t object : from_stuck)
+            if (!from_held.count(object)) bytes += drawing.objects[object].Bytes();
         return bytes;
     }
-    std::set<uint32_t> From(const std::set<uint32_t> &threads, const std::set<uint32_t> &without) const
+    std::set<uint32_t>
+    From(const std::set<uint32_t> &threads, const std::set<uint32_t> &without) const
     {
         std::set<uint32_t> reached(threads);
         std::vector<uint32_t> left(threads.begin(), threads.end());
@@ -474,7 +510,9 @@ struct Definition {
             uint32_t object = left.back();
             left.pop_back();
             for (const Edge &edge : drawing.objects[object].references) {
-                if ((Ractor(object) && Named(edge, "thread")) || without.count(edge.to) || stuck.count(edge.to) || held.count(edge.to)) continue;
+                if ((Ractor(object) && Named(edge, "thread")) || without.count(edge.to) ||
+                    stuck.count(edge.to) || held.count(edge.to))
+                    continue;
                 if (reached.insert(edge.to).second) left.push_back(edge.to);
             }
         }
@@ -485,18 +523,23 @@ struct Definition {
 TEST(Stuck, IsAsTheDefinitionSays)
 {
     std::mt19937 random(7);
-    auto below = [&random](uint32_t most) { return std::uniform_int_distribution<uint32_t>(0, most - 1)(random); };
+    auto below = [&random](uint32_t most) {
+        return std::uniform_int_distribution<uint32_t>(0, most - 1)(random);
+    };
     uint32_t stuck = 0, held = 0, woken = 0;
 
     for (int round = 0; round < 500; round++) {
         World world;
         std::vector<uint32_t> threads, others;
         uint32_t thread_count = 1 + below(8), other_count = 1 + below(12), references = below(20);
-        for (uint32_t i = 0; i < other_count; i++) others.push_back(below(2) ? world.Queue() : world.Object(below(1000)));
+        for (uint32_t i = 0; i < other_count; i++)
+            others.push_back(below(2) ? world.Queue() : world.Object(below(1000)));
         for (uint32_t i = 0; i < thread_count; i++) {
             bool on_thread = !threads.empty() && below(4) == 0;
-            threads.push_back(world.Waiting(on_thread ? threads[below(static_cast<uint32_t>(threads.size()))]
-                                                      : others[below(other_count)], "a.rb:1"));
+            threads.push_back(
+                world.Waiting(on_thread ? threads[below(static_cast<uint32_t>(threads.size()))]
+                                        : others[below(other_count)],
+                              "a.rb:1"));
         }
         auto any = [&](uint32_t in_six) {
             return below(6) < in_six ? threads[below(thread_count)] : others[below(other_count)];

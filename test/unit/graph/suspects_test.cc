@@ -16,10 +16,12 @@ struct Suspected {
     Merged merged;
     std::vector<graph_suspect> all;
 
-    Suspected(const std::string &bytes, uint64_t least, size_t most = 10) : made(bytes), merged(made.graph, &made.dominator_tree), all(most)
+    Suspected(const std::string &bytes, uint64_t least, size_t most = 10)
+        : made(bytes), merged(made.graph, &made.dominator_tree), all(most)
     {
         EXPECT_TRUE(graph_patterns_gather(&merged.patterns, made.graph, least));
-        size_t count = graph_suspects(all.data(), most, made.graph, &merged.patterns, made.dominators.retained, least);
+        size_t count = graph_suspects(all.data(), most, made.graph, &merged.patterns,
+                                      made.dominators.retained, least);
         EXPECT_LE(count, most);
         all.resize(count <= most ? count : 0);
     }
@@ -27,7 +29,9 @@ struct Suspected {
     uint64_t Objects(uint32_t pattern) const { return merged.patterns.all[pattern].objects; }
     std::string Label(uint32_t pattern) const
     {
-        return Written([&](FILE *out) { graph_put_pattern_label(out, made.graph, &merged.patterns.all[pattern]); });
+        return Written([&](FILE *out) {
+            graph_put_pattern_label(out, made.graph, &merged.patterns.all[pattern]);
+        });
     }
 };
 
@@ -68,7 +72,8 @@ TEST(Suspects, ManyBesideEachOtherAreOne)
     ASSERT_EQ(1u, found.all.size());
     EXPECT_EQ(199u, found.all[0].count);
     EXPECT_EQ("global $200 -> []", found.made.Way(found.all[0].object, true));
-    EXPECT_EQ("(several ways)", found.made.Way(found.all[0].object, true, &found.made.dominator_tree));
+    EXPECT_EQ("(several ways)",
+              found.made.Way(found.all[0].object, true, &found.made.dominator_tree));
 }
 
 // Nodes that hold Arrays that hold Nodes.
@@ -104,7 +109,8 @@ Threads(uint32_t first, uint32_t second, uint64_t bytes)
 
     drawing.Root(ractor, HEAPPROF_DUMP_ROOT, "ractor");
     for (uint32_t i = 0; i < first + second; i++) {
-        uint32_t thread = drawing.Add("T_DATA(VM/thread)", "Thread", i < first ? "worker.rb:12" : "other.rb:3");
+        uint32_t thread =
+            drawing.Add("T_DATA(VM/thread)", "Thread", i < first ? "worker.rb:12" : "other.rb:3");
         uint32_t order = drawing.Add("T_OBJECT", "Order");
         drawing.objects[order].external = bytes;
         drawing.Refer(ractor, thread, HEAPPROF_DUMP_FIELD, "thread");
@@ -136,7 +142,8 @@ TEST(Suspects, OfOneThreadItIsWhatItKeeps)
 TEST(Suspects, AThreadOfManySmallThingsIsOne)
 {
     Drawing drawing = Threads(1, 0, 0);
-    for (int i = 0; i < 100; i++) drawing.Refer(2, drawing.Add("T_OBJECT", "C" + std::to_string(i)), HEAPPROF_DUMP_STACK);
+    for (int i = 0; i < 100; i++)
+        drawing.Refer(2, drawing.Add("T_OBJECT", "C" + std::to_string(i)), HEAPPROF_DUMP_STACK);
     Suspected found(FileOf(drawing), 2000);
 
     ASSERT_EQ(1u, found.all.size());
@@ -153,7 +160,8 @@ Module(const std::string &name, const std::string &prefix)
     for (int i = 0; i < 100; i++) {
         uint32_t method = drawing.Add("T_IMEMO(ment)", "");
         drawing.objects[method].external = 500;
-        drawing.Refer(module, method, HEAPPROF_DUMP_FIELD, "method " + prefix + static_cast<char>('a' + i % 26) + std::to_string(i));
+        drawing.Refer(module, method, HEAPPROF_DUMP_FIELD,
+                      "method " + prefix + static_cast<char>('a' + i % 26) + std::to_string(i));
     }
     return drawing;
 }
@@ -178,14 +186,16 @@ TEST(Suspects, MethodsOfObjectAreOneOnlyIfTheyBeginAlike)
 TEST(Suspects, TheVMIsNever)
 {
     Drawing drawing(1);
-    uint32_t vm = drawing.Add("T_DATA(VM)", "RubyVM"), list = drawing.Add("T_DATA(VM/pin_array_list)", "");
+    uint32_t vm = drawing.Add("T_DATA(VM)", "RubyVM"),
+             list = drawing.Add("T_DATA(VM/pin_array_list)", "");
     uint32_t path = drawing.Add("T_ARRAY", "Array"), hidden = drawing.Add("T_ARRAY", "");
 
     drawing.Root(vm, HEAPPROF_DUMP_ROOT, "vm");
     drawing.Root(list, HEAPPROF_DUMP_ROOT, "vm");
     drawing.Refer(vm, path, HEAPPROF_DUMP_FIELD, "load path");
     drawing.Refer(list, hidden);
-    drawing.objects[path].external = drawing.objects[hidden].external = drawing.objects[vm].external = 1 << 20;
+    drawing.objects[path].external = drawing.objects[hidden].external =
+        drawing.objects[vm].external = 1 << 20;
     EXPECT_EQ(0u, Suspected(FileOf(drawing), 5000).all.size());
 }
 
@@ -237,7 +247,8 @@ TEST(Suspects, HaveTheStackOfWhatIsBelowIfTheirsIsUnknown)
 
     drawing.Root(store, HEAPPROF_DUMP_GLOBAL, "$store");
     for (int i = 0; i < 20; i++) {
-        uint32_t session = drawing.Add("T_OBJECT", "Session"), cart = drawing.Add("T_OBJECT", "Cart");
+        uint32_t session = drawing.Add("T_OBJECT", "Session"),
+                 cart = drawing.Add("T_OBJECT", "Cart");
         drawing.objects[cart].external = 1000;
         drawing.objects[cart].stack = i == 7;
         drawing.Refer(store, session);
@@ -246,7 +257,8 @@ TEST(Suspects, HaveTheStackOfWhatIsBelowIfTheirsIsUnknown)
     Suspected found(FileOf(drawing), 5000);
 
     ASSERT_EQ(1u, found.all.size());
-    EXPECT_EQ("Session", std::string(graph_class_name(found.made.graph, found.Example(found.all[0].part))));
+    EXPECT_EQ("Session",
+              std::string(graph_class_name(found.made.graph, found.Example(found.all[0].part))));
     EXPECT_EQ(1u, found.all[0].stack);
 }
 
@@ -255,7 +267,8 @@ TEST(Suspects, FinalizersOfManyObjectsAreOne)
 {
     Drawing drawing(1);
     for (int i = 0; i < 50; i++) {
-        uint32_t table = drawing.Add("T_ARRAY", ""), proc = drawing.Add("T_DATA(proc)", "Proc"), conn = drawing.Add("T_OBJECT", "Conn");
+        uint32_t table = drawing.Add("T_ARRAY", ""), proc = drawing.Add("T_DATA(proc)", "Proc"),
+                 conn = drawing.Add("T_OBJECT", "Conn");
         drawing.objects[conn].external = 1000;
         drawing.Root(table, HEAPPROF_DUMP_ROOT, "finalizer");
         drawing.Refer(table, proc);
@@ -267,7 +280,8 @@ TEST(Suspects, FinalizersOfManyObjectsAreOne)
     EXPECT_EQ(50u, found.all[0].count);
     EXPECT_EQ(50u * 1120, found.all[0].retained);
     EXPECT_EQ("finalizer", found.Label(found.all[0].pattern));
-    EXPECT_EQ("Conn", std::string(graph_class_name(found.made.graph, found.Example(found.all[0].part))));
+    EXPECT_EQ("Conn",
+              std::string(graph_class_name(found.made.graph, found.Example(found.all[0].part))));
 }
 
 // A Hash has many Arrays, and all but one are small.
@@ -290,7 +304,8 @@ TEST(Suspects, OneOfSeveralMayKeepNearlyAll)
     EXPECT_EQ(100u, found.Objects(found.all[0].part));
 }
 
-// Whatever is drawn: in order, each at least as large as asked for, at a pattern of its own; and what is gathered is below.
+// Whatever is drawn: in order, each at least as large as asked for, at a pattern of its own; and
+// what is gathered is below.
 TEST(Suspects, AreInOrderAndLargeEnough)
 {
     std::mt19937 random(15);
@@ -306,7 +321,8 @@ TEST(Suspects, AreInOrderAndLargeEnough)
             ASSERT_FALSE(seen[suspect.pattern]);
             seen[suspect.pattern] = true;
             uint32_t above = suspect.gathered;
-            while (above && above != suspect.pattern) above = found.merged.patterns.all[above].parent;
+            while (above && above != suspect.pattern)
+                above = found.merged.patterns.all[above].parent;
             ASSERT_EQ(suspect.pattern, above);
             ASSERT_LE(suspect.part_retained, suspect.retained);
         }

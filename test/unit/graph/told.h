@@ -63,7 +63,8 @@ inline std::string
 Value(const heapprof_dump_value &value)
 {
     char text[60];
-    snprintf(text, sizeof(text), value.object ? "%#" PRIx64 : "%" PRIu64 "/%d", value.bits, value.object ? 0 : value.immediate);
+    snprintf(text, sizeof(text), value.object ? "%#" PRIx64 : "%" PRIu64 "/%d", value.bits,
+             value.object ? 0 : value.immediate);
     return text;
 }
 
@@ -73,38 +74,46 @@ Visitor(Told *told)
     heapprof_dump_visitor visitor = {};
     visitor.data = told;
     visitor.fact = [](void *data, bool footer, heapprof_dump_text key, heapprof_dump_text value) {
-        return static_cast<Told *>(data)->Add("%s %s=%s", footer ? "footer" : "process", Text(key).c_str(), Text(value).c_str());
+        return static_cast<Told *>(data)->Add("%s %s=%s", footer ? "footer" : "process",
+                                              Text(key).c_str(), Text(value).c_str());
     };
     visitor.string = [](void *data, uint32_t number, heapprof_dump_text text) {
         return static_cast<Told *>(data)->Add("string %u %s", number, Text(text).c_str());
     };
     visitor.stack = [](void *data, uint32_t number, const heapprof_dump_stack *stack) {
-        return static_cast<Told *>(data)->Add("stack %u on %u: %u %u:%u", number, stack->caller, stack->method, stack->file, stack->line);
+        return static_cast<Told *>(data)->Add("stack %u on %u: %u %u:%u", number, stack->caller,
+                                              stack->method, stack->file, stack->line);
     };
     visitor.layout = [](void *data, uint32_t number, const heapprof_dump_read_layout *layout) {
         std::string labels;
         for (uint32_t i = 0; i < layout->label_count; i++) {
-            labels += " " + std::to_string(layout->labels[i].label) + ":" + std::to_string(layout->labels[i].name);
+            labels += " " + std::to_string(layout->labels[i].label) + ":" +
+                      std::to_string(layout->labels[i].name);
         }
-        return static_cast<Told *>(data)->Add("layout %u type %u class %#" PRIx64 " %u bits %d tail %d%s", number, layout->type,
-                                              layout->class_address, layout->class_name, layout->bits, layout->tail, labels.c_str());
+        return static_cast<Told *>(data)->Add(
+            "layout %u type %u class %#" PRIx64 " %u bits %d tail %d%s", number, layout->type,
+            layout->class_address, layout->class_name, layout->bits, layout->tail, labels.c_str());
     };
     visitor.root = [](void *data, const heapprof_dump_root *root) {
-        return static_cast<Told *>(data)->Add("root %u %u %u %#" PRIx64, root->label, root->name, root->category, root->address);
+        return static_cast<Told *>(data)->Add("root %u %u %u %#" PRIx64, root->label, root->name,
+                                              root->category, root->address);
     };
     visitor.page = [](void *data, uint64_t address, uint32_t slot_bytes, uint64_t count) {
-        return static_cast<Told *>(data)->Add("page %#" PRIx64 " %u %" PRIu64, address, slot_bytes, count);
+        return static_cast<Told *>(data)->Add("page %#" PRIx64 " %u %" PRIu64, address, slot_bytes,
+                                              count);
     };
     visitor.object = [](void *data, const heapprof_dump_read_object *object) {
-        return static_cast<Told *>(data)->Add("object %#" PRIx64 " layout %u bits %#x external %" PRIu64 " length %" PRIu64
-                                              " text %u stack %u weight %" PRIu64 " hash %" PRIx64,
-                                              object->address, object->layout, object->bits, object->external, object->length,
-                                              object->text, object->stack, object->weight, object->hash);
+        return static_cast<Told *>(data)->Add(
+            "object %#" PRIx64 " layout %u bits %#x external %" PRIu64 " length %" PRIu64
+            " text %u stack %u weight %" PRIu64 " hash %" PRIx64,
+            object->address, object->layout, object->bits, object->external, object->length,
+            object->text, object->stack, object->weight, object->hash);
     };
     visitor.reference = [](void *data, const heapprof_dump_reference *reference) {
-        return static_cast<Told *>(data)->Add("  %u:%u[%" PRIu64 "] %s%s%s", reference->label, reference->name, reference->index,
-                                              Value(reference->to).c_str(), reference->label == HEAPPROF_DUMP_VALUE ? " of " : "",
-                                              reference->label == HEAPPROF_DUMP_VALUE ? Value(reference->key).c_str() : "");
+        return static_cast<Told *>(data)->Add(
+            "  %u:%u[%" PRIu64 "] %s%s%s", reference->label, reference->name, reference->index,
+            Value(reference->to).c_str(), reference->label == HEAPPROF_DUMP_VALUE ? " of " : "",
+            reference->label == HEAPPROF_DUMP_VALUE ? Value(reference->key).c_str() : "");
     };
     visitor.move = [](void *data, uint64_t from, uint64_t to) {
         return static_cast<Told *>(data)->Add("move %#" PRIx64 " %#" PRIx64, from, to);

@@ -1,5 +1,5 @@
-// graph_tree_test.cc - trees, groups and paths in words, on graphs drawn at random against their definitions, and on small ones
-// against what people would say.
+// graph_tree_test.cc - trees, groups and paths in words, on graphs drawn at random against their
+// definitions, and on small ones against what people would say.
 
 #include <gtest/gtest.h>
 
@@ -67,8 +67,10 @@ TEST(Tree, LeadsAroundWhatIsClosed)
 TEST(Tree, CountsStepsFromTheClass)
 {
     Drawing drawing(1);
-    uint32_t base = drawing.Add("T_CLASS", "Class", "BasicObject"), object = drawing.Add("T_CLASS", "Class", "Object");
-    uint32_t argf = drawing.Add("T_OBJECT", "ARGF"), list = drawing.Add("T_ARRAY", "Array"), it = drawing.Add("T_OBJECT", "Text");
+    uint32_t base = drawing.Add("T_CLASS", "Class", "BasicObject"),
+             object = drawing.Add("T_CLASS", "Class", "Object");
+    uint32_t argf = drawing.Add("T_OBJECT", "ARGF"), list = drawing.Add("T_ARRAY", "Array"),
+             it = drawing.Add("T_OBJECT", "Text");
 
     drawing.Root(argf, HEAPPROF_DUMP_GLOBAL, "$<");
     drawing.Root(base, HEAPPROF_DUMP_C_GLOBAL, "rb_cBasicObject");
@@ -82,16 +84,22 @@ TEST(Tree, CountsStepsFromTheClass)
 TEST(Tree, LeavesOutTheDirectoryOfTheProgram)
 {
     Drawing drawing(1);
-    uint32_t thread = drawing.Add("T_DATA(VM/thread)", "Thread", "/srv/app/worker.rb:12, sleeps"), job = drawing.Add("T_OBJECT", "Job");
+    uint32_t thread = drawing.Add("T_DATA(VM/thread)", "Thread", "/srv/app/worker.rb:12, sleeps"),
+             job = drawing.Add("T_OBJECT", "Job");
 
     drawing.directory = "/srv/app";
     drawing.Root(thread, HEAPPROF_DUMP_ROOT, "thread");
     drawing.Refer(thread, job, HEAPPROF_DUMP_LOCAL, "job in Object#run at /srv/app/lib/run.rb:3");
     Made made(FileOf(drawing));
     EXPECT_EQ("thread -> local job in Object#run at lib/run.rb:3", made.Way(job));
-    EXPECT_EQ("Thread worker.rb:12, sleeps", Written([&](FILE *out) { graph_put_object(out, made.graph, thread); }));
-    EXPECT_EQ("worker.rb:12", Written([&](FILE *out) { graph_put_place(out, made.graph, "/srv/app/worker.rb:12, sleeps", 21); }));
-    EXPECT_EQ("none, /srv/other/x.rb", Written([&](FILE *out) { graph_put_place(out, made.graph, "none, /srv/other/x.rb", 21); }));
+    EXPECT_EQ("Thread worker.rb:12, sleeps",
+              Written([&](FILE *out) { graph_put_object(out, made.graph, thread); }));
+    EXPECT_EQ("worker.rb:12", Written([&](FILE *out) {
+                  graph_put_place(out, made.graph, "/srv/app/worker.rb:12, sleeps", 21);
+              }));
+    EXPECT_EQ("none, /srv/other/x.rb", Written([&](FILE *out) {
+                  graph_put_place(out, made.graph, "none, /srv/other/x.rb", 21);
+              }));
 }
 
 // What a group retains is the sum over its objects that none of it dominates.

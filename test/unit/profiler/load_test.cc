@@ -217,8 +217,9 @@ Refusal(const std::string &bytes)
 
 TEST(Load, AProfileOfSomethingElseIsRefused)
 {
-    EXPECT_EQ("is not a heap profile: it has samples cpu\?, and neither inuse_space nor alloc_space",
-              Refusal(Profile({"samples", "cpu\n"}, {{1, 2}})));
+    EXPECT_EQ(
+        "is not a heap profile: it has samples cpu\?, and neither inuse_space nor alloc_space",
+        Refusal(Profile({ "samples", "cpu\n" }, { { 1, 2 } })));
     std::string many = Refusal(Profile(std::vector<std::string>(100, std::string(1000, 'x')), {}));
     EXPECT_GT(many.size(), 100u);
     EXPECT_LT(many.size(), static_cast<size_t>(HEAPPROF_LOAD_ERROR_MAX));

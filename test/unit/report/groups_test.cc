@@ -36,7 +36,8 @@ Shop(int64_t carts)
     bytes.Location(2, {{2, 12}});
     bytes.Location(3, {{3, 7}});
     bytes.Location(4, {{4, 3}});
-    bytes.Sample({1, 2, 3, 2, 4}, {carts, carts * 40}, bytes.Label("class", "String") + bytes.NumberLabel("gc_age", 8, "gcs"));
+    bytes.Sample({ 1, 2, 3, 2, 4 }, { carts, carts * 40 },
+                 bytes.Label("class", "String") + bytes.NumberLabel("gc_age", 8, "gcs"));
     bytes.Sample({3, 4}, {5, 500}, bytes.Label("class", "Hash"));
     bytes.Sample({4}, {1, 1}, bytes.Label("class", "Hash"));
     return bytes;
@@ -58,7 +59,8 @@ struct Rows {
             char *title = report_row_title(&groups, row);
             auto &figures = by_title[title];
             EXPECT_TRUE(figures.empty() || question.group == REPORT_SITE) << title;
-            for (uint32_t p = 0; p < models.size(); p++) figures.push_back(*report_figures_of(&groups, row, p));
+            for (uint32_t p = 0; p < models.size(); p++)
+                figures.push_back(*report_figures_of(&groups, row, p));
             free(title);
         }
     }
@@ -89,10 +91,13 @@ TEST(Groups, FunctionsHaveWhatTheyAllocateAndWhatIsCalledFromThere)
 {
     Model model(Shop(10).All());
     Rows rows({model.get()}, By(REPORT_FUNCTION));
-    EXPECT_EQ((Values{{"Array#map  /srv/shop/cart.rb", 400}, {"Cart#load  /srv/shop/cart.rb", 0},
-                      {"Rack::Builder#call  rack-3.1.2/lib/rack.rb", 500}, {"Kernel#loop  <internal:kernel>", 1}}),
+    EXPECT_EQ((Values { { "Array#map  /srv/shop/cart.rb", 400 },
+                        { "Cart#load  /srv/shop/cart.rb", 0 },
+                        { "Rack::Builder#call  rack-3.1.2/lib/rack.rb", 500 },
+                        { "Kernel#loop  <internal:kernel>", 1 } }),
               rows.Values());
-    EXPECT_EQ(400, rows.by_title["Cart#load  /srv/shop/cart.rb"][0].cumulative); // once, though it is there twice
+    EXPECT_EQ(400, rows.by_title["Cart#load  /srv/shop/cart.rb"][0]
+                       .cumulative); // once, though it is there twice
     EXPECT_EQ(901, rows.by_title["Kernel#loop  <internal:kernel>"][0].cumulative);
     EXPECT_EQ(901, report_figures_of(&rows.groups, 0, 0)->value);
     EXPECT_EQ(16, report_figures_of(&rows.groups, 0, 0)->objects);
@@ -101,9 +106,12 @@ TEST(Groups, FunctionsHaveWhatTheyAllocateAndWhatIsCalledFromThere)
 TEST(Groups, AClassAFileAGemALabel)
 {
     Model model(Shop(10).All());
-    EXPECT_EQ((Values{{"String", 400}, {"Hash", 501}}), Rows({model.get()}, By(REPORT_CLASS)).Values());
-    EXPECT_EQ((Values{{"/srv/shop/cart.rb", 400}, {"rack-3.1.2/lib/rack.rb", 500}, {"<internal:kernel>", 1}}),
-              Rows({model.get()}, By(REPORT_FILE)).Values());
+    EXPECT_EQ((Values { { "String", 400 }, { "Hash", 501 } }),
+              Rows({ model.get() }, By(REPORT_CLASS)).Values());
+    EXPECT_EQ((Values { { "/srv/shop/cart.rb", 400 },
+                        { "rack-3.1.2/lib/rack.rb", 500 },
+                        { "<internal:kernel>", 1 } }),
+              Rows({ model.get() }, By(REPORT_FILE)).Values());
     EXPECT_EQ((Values{{"(application)", 400}, {"rack-3.1.2", 500}, {"(ruby)", 1}}),
               Rows({model.get()}, By(REPORT_GEM)).Values());
     report_question label = By(REPORT_LABEL);
@@ -114,14 +122,16 @@ TEST(Groups, AClassAFileAGemALabel)
 TEST(Groups, TheApplicationsLineIsThatOfItsMethodNotOfACFunction)
 {
     Model model(Shop(10).All());
-    EXPECT_EQ((Values{{"/srv/shop/cart.rb:12:in 'Cart#load'", 400}, {"(no line of the application)", 501}}),
-              Rows({model.get()}, By(REPORT_APP)).Values());
+    EXPECT_EQ((Values { { "/srv/shop/cart.rb:12:in 'Cart#load'", 400 },
+                        { "(no line of the application)", 501 } }),
+              Rows({ model.get() }, By(REPORT_APP)).Values());
     report_question there = By(REPORT_APP), elsewhere = By(REPORT_APP);
     there.directory = "/srv/shop";
     EXPECT_EQ((Values{{"cart.rb:12:in 'Cart#load'", 400}, {"(no line of the application)", 501}}),
               Rows({model.get()}, there).Values());
     elsewhere.directory = "/srv/other";
-    EXPECT_EQ((Values{{"(no line of the application)", 901}}), Rows({model.get()}, elsewhere).Values());
+    EXPECT_EQ((Values { { "(no line of the application)", 901 } }),
+              Rows({ model.get() }, elsewhere).Values());
 }
 
 // As `def card = "..."` is of its class's body when it is defined.
@@ -138,12 +148,15 @@ TEST(Groups, ALineIsNamedByTheFunctionThatMostOfItIsOf)
     bytes.Sample({2}, {10, 400}, "");
     bytes.Sample({1}, {2, 80}, bytes.Label("class", "String"));
     Model model(bytes.All());
-    EXPECT_EQ((Values{{"/srv/shop/cart.rb:12:in 'Cart#card'", 520}}), Rows({model.get()}, By(REPORT_APP)).Values());
+    EXPECT_EQ((Values { { "/srv/shop/cart.rb:12:in 'Cart#card'", 520 } }),
+              Rows({ model.get() }, By(REPORT_APP)).Values());
     Model shop(Shop(1).All()), large(Shop(1000).All());
-    EXPECT_EQ((Values{{"/srv/shop/cart.rb:12:in 'Cart#card'", 520}, {"(no line of the application)", 0}}),
-              Rows({model.get(), shop.get()}, By(REPORT_APP)).Values());
-    EXPECT_EQ((Values{{"/srv/shop/cart.rb:12:in 'Cart#load'", 520}, {"(no line of the application)", 0}}),
-              Rows({model.get(), large.get()}, By(REPORT_APP)).Values());
+    EXPECT_EQ((Values { { "/srv/shop/cart.rb:12:in 'Cart#card'", 520 },
+                        { "(no line of the application)", 0 } }),
+              Rows({ model.get(), shop.get() }, By(REPORT_APP)).Values());
+    EXPECT_EQ((Values { { "/srv/shop/cart.rb:12:in 'Cart#load'", 520 },
+                        { "(no line of the application)", 0 } }),
+              Rows({ model.get(), large.get() }, By(REPORT_APP)).Values());
 }
 
 TEST(Groups, SitesHaveTheirStackAndAge)
@@ -188,7 +201,8 @@ TEST(Own, PathsOfGemsAndRubyAreNotTheApplications)
     EXPECT_TRUE(report_own_p("app.rb", "/srv/shop"));
     EXPECT_TRUE(report_own_p("/srv/gems/app.rb", NULL)); // a directory of that name, and no gem
     EXPECT_FALSE(report_own_p("/srv/shopping/cart.rb", "/srv/shop"));
-    EXPECT_FALSE(report_own_p("/srv/shop/vendor/bundle/ruby/3.4.0/gems/rack-3.1.2/lib/rack.rb", "/srv/shop"));
+    EXPECT_FALSE(report_own_p("/srv/shop/vendor/bundle/ruby/3.4.0/gems/rack-3.1.2/lib/rack.rb",
+                              "/srv/shop"));
     EXPECT_FALSE(report_own_p("/opt/ruby/lib/ruby/3.4.0/set.rb", NULL));
     EXPECT_FALSE(report_own_p("<internal:kernel>", NULL));
     EXPECT_FALSE(report_own_p("(eval at /srv/shop/cart.rb:1)", NULL));
@@ -196,7 +210,8 @@ TEST(Own, PathsOfGemsAndRubyAreNotTheApplications)
     EXPECT_FALSE(report_own_p("/srv/shop/cart.rb", ""));
     EXPECT_FALSE(report_own_p("app.rb", ""));
     EXPECT_TRUE(report_own_p("/cart.rb", "/"));
-    for (const char *both : {"/srv/shop\n/srv/lib", "/srv/lib/\n/srv/shop/", "\n/srv/shop\n\n/srv/lib\n"}) {
+    for (const char *both :
+         { "/srv/shop\n/srv/lib", "/srv/lib/\n/srv/shop/", "\n/srv/shop\n\n/srv/lib\n" }) {
         EXPECT_TRUE(report_own_p("/srv/shop/cart.rb", both)) << both;
         EXPECT_TRUE(report_own_p("/srv/lib/cart.rb", both)) << both;
         EXPECT_FALSE(report_own_p("/srv/libs/cart.rb", both)) << both;
@@ -218,10 +233,14 @@ TEST(Own, PathsAreShownAsFarAsTheySaySomething)
     EXPECT_STREQ("cart.rb", report_short_path("/srv/shop/cart.rb", "/srv/shop/"));
     EXPECT_STREQ("/srv/shopping/cart.rb", report_short_path("/srv/shopping/cart.rb", "/srv/shop"));
     EXPECT_STREQ("/srv/shop/cart.rb", report_short_path("/srv/shop/cart.rb", NULL));
-    EXPECT_STREQ("ruby/3.4.0/set.rb", report_short_path("/opt/ruby/lib/ruby/3.4.0/set.rb", "/srv/shop"));
-    EXPECT_STREQ("ruby/site_ruby/3.4.0/x.rb", report_short_path("/opt/lib/ruby/site_ruby/3.4.0/x.rb", NULL));
-    EXPECT_STREQ("/opt/lib/rubyx/3.4.0/set.rb", report_short_path("/opt/lib/rubyx/3.4.0/set.rb", NULL));
-    EXPECT_STREQ("rack-3.1.2/lib/rack.rb", report_short_path("/srv/shop/gems/rack-3.1.2/lib/rack.rb", "/srv/shop"));
+    EXPECT_STREQ("ruby/3.4.0/set.rb",
+                 report_short_path("/opt/ruby/lib/ruby/3.4.0/set.rb", "/srv/shop"));
+    EXPECT_STREQ("ruby/site_ruby/3.4.0/x.rb",
+                 report_short_path("/opt/lib/ruby/site_ruby/3.4.0/x.rb", NULL));
+    EXPECT_STREQ("/opt/lib/rubyx/3.4.0/set.rb",
+                 report_short_path("/opt/lib/rubyx/3.4.0/set.rb", NULL));
+    EXPECT_STREQ("rack-3.1.2/lib/rack.rb",
+                 report_short_path("/srv/shop/gems/rack-3.1.2/lib/rack.rb", "/srv/shop"));
 }
 
 std::string
@@ -234,7 +253,8 @@ Caller(const char *caller)
 TEST(Names, ALongNameOfRustIsCut)
 {
     std::string part(90, 'x');
-    EXPECT_EQ(std::string(63, 'x'), Caller(("_ZN90" + part + "17h0123456789abcdefE (a.so)").c_str()));
+    EXPECT_EQ(std::string(63, 'x'),
+              Caller(("_ZN90" + part + "17h0123456789abcdefE (a.so)").c_str()));
     EXPECT_EQ("a::b (a.so)", Caller("_ZN1a1b17h0123456789abcdefE (a.so)"));
     EXPECT_EQ("a$u1$ (a.so)", Caller("_ZN5a$u1$17h0123456789abcdefE (a.so)"));
     EXPECT_EQ("_ZN5a", Caller("_ZN5a"));
@@ -247,18 +267,24 @@ TEST(Names, TheLibraryOfACallerIsInParentheses)
     const char *library = report_caller_library("f(int) (libc.so.6)", &length);
     ASSERT_NE(nullptr, library);
     EXPECT_EQ("libc.so.6", std::string(library, length));
-    for (const char *none : {"f", "f (?)", "f ()", "", ")", "f (a"}) EXPECT_EQ(nullptr, report_caller_library(none, &length)) << none;
+    for (const char *none : { "f", "f (?)", "f ()", "", ")", "f (a" })
+        EXPECT_EQ(nullptr, report_caller_library(none, &length)) << none;
 }
 
 TEST(Own, AGemIsTheLastOnThePath)
 {
     size_t length;
-    auto gem = [&length](const char *file) { const char *name = report_gem(file, NULL, &length); return std::string(name, length); };
+    auto gem = [&length](const char *file) {
+        const char *name = report_gem(file, NULL, &length);
+        return std::string(name, length);
+    };
     EXPECT_EQ("rack-3.1.2", gem("/g/gems/rails-8.0.0/vendor/gems/rack-3.1.2/lib/rack.rb"));
     EXPECT_EQ("thing-0123abc", gem("/b/bundler/gems/thing-0123abc/lib/thing.rb"));
     EXPECT_EQ("(ruby)", gem("/opt/lib/ruby/3.4.0/json/common.rb"));
-    EXPECT_EQ("noko-1.2", gem("/opt/lib/ruby/gems/3.4.0/extensions/x86_64-linux/3.4.0/noko-1.2/noko/noko.so"));
-    EXPECT_EQ("noko-0123abc", gem("/b/bundler/gems/extensions/x86_64-linux/3.4.0/noko-0123abc/noko.so"));
+    EXPECT_EQ("noko-1.2",
+              gem("/opt/lib/ruby/gems/3.4.0/extensions/x86_64-linux/3.4.0/noko-1.2/noko/noko.so"));
+    EXPECT_EQ("noko-0123abc",
+              gem("/b/bundler/gems/extensions/x86_64-linux/3.4.0/noko-0123abc/noko.so"));
     EXPECT_EQ("(application)", gem("/b/extensions/x86_64-linux/3.4.0"));
     EXPECT_EQ("(application)", gem("/srv/lib/extensions/a/b/c-d/x.rb"));
     EXPECT_EQ("(no file)", gem(""));
@@ -350,7 +376,8 @@ SumOf(const heapprof_model *model)
     return sum;
 }
 
-// 1000 objects of 40 bytes, sampled every 4096: variance N (1-p)/p S^2. Of blocks it is at most R times the bytes.
+// 1000 objects of 40 bytes, sampled every 4096: variance N (1-p)/p S^2. Of blocks it is at most R
+// times the bytes.
 TEST(Estimate, ErrorsFollowFromSizeAndInterval)
 {
     ProfileBytes bytes;
@@ -359,7 +386,8 @@ TEST(Estimate, ErrorsFollowFromSizeAndInterval)
     bytes.Location(1, {});
     bytes.Sample({1}, {1000, 40000});
     bytes.Sample({1}, {0, 100000});
-    uint64_t interval = bytes.String("interval: 4096 bytes"), malloc_interval = bytes.String("malloc interval: 1024 bytes");
+    uint64_t interval = bytes.String("interval: 4096 bytes"),
+             malloc_interval = bytes.String("malloc interval: 1024 bytes");
     Model model(bytes.All() + Number(13, interval) + Number(13, malloc_interval));
     double p = 1 - std::exp(-40 / 4096.0);
     EXPECT_NEAR(1000 * (1 - p) / p * 1600 + 100000 * 1024.0, SumOf(model.get()).variance, 1);

@@ -209,8 +209,10 @@ TEST(PageTables, ChargeNoCodeForATableOfTheVm)
     Model model(bytes.All());
     Tables tables(1);
     tables.Add(model);
-    EXPECT_EQ((std::map<std::string, std::vector<int64_t>>{{"Cart#load:12 | owner=String", {40}},
-                                                           {"[VM] symbols:0 | owner=[VM] symbols", {4000}}}), tables.Rows());
+    EXPECT_EQ((std::map<std::string, std::vector<int64_t>> {
+                  { "Cart#load:12 | owner=String", { 40 } },
+                  { "[VM] symbols:0 | owner=[VM] symbols", { 4000 } } }),
+              tables.Rows());
 }
 
 TEST(PageTables, CallTemplatesByTheirFileAndRustByItsNames)
@@ -223,7 +225,9 @@ TEST(PageTables, CallTemplatesByTheirFileAndRustByItsNames)
     Model model(bytes.All());
     Tables tables(1);
     tables.Add(model);
-    EXPECT_EQ((std::map<std::string, std::vector<int64_t>>{{"shop-1.0/show.html.erb:12 | caller=a::b (a.so)", {40}}}), tables.Rows());
+    EXPECT_EQ((std::map<std::string, std::vector<int64_t>> {
+                  { "shop-1.0/show.html.erb:12 | caller=a::b (a.so)", { 40 } } }),
+              tables.Rows());
 }
 
 TEST(PageTables, KnowWhoseAFileIs)
