@@ -29,10 +29,10 @@ bool
 graph_no_way_p(const struct graph_fates *fates, uint32_t from, uint32_t to, uint32_t label)
 {
     switch (part_of(fates, from)) {
-        case GRAPH_RACTOR_PART:
-        case GRAPH_FIBER_PART: return graph_field_named_p(fates->graph, label, "thread");
-        case GRAPH_MONITOR_PART: return part_of(fates, to) == GRAPH_FIBER_PART;
-        default: return false;
+      case GRAPH_RACTOR_PART:
+      case GRAPH_FIBER_PART: return graph_field_named_p(fates->graph, label, "thread");
+      case GRAPH_MONITOR_PART: return part_of(fates, to) == GRAPH_FIBER_PART;
+      default: return false;
     }
 }
 
@@ -80,9 +80,9 @@ go_on(struct graph_fates *fates, uint32_t object)
     fates->marks[object] |= GRAPH_GOES_ON;
     wake(fates, object, true);
     for (uint32_t i = graph->first[object]; i < graph->first[object + 1]; i++) {
-        if (part_of(fates, graph->targets[i]) == GRAPH_RACTOR_PART &&
-            graph_field_named_p(graph, graph->labels[i], "ractor"))
-            wake(fates, graph->targets[i], true);
+        uint32_t to = graph->targets[i];
+        if (part_of(fates, to) != GRAPH_RACTOR_PART) continue;
+        if (graph_field_named_p(graph, graph->labels[i], "ractor")) wake(fates, to, true);
     }
 }
 
@@ -104,8 +104,9 @@ follow(struct graph_fates *fates, uint32_t from)
         bool word = (fates->marks[from] & GRAPH_SCHEDULES) &&
                     graph_label_kind(graph->labels[i]) == HEAPPROF_DUMP_STACK;
         with = word ? GRAPH_REACHED : all;
-        if ((with & ~fates->marks[to]) && !graph_no_way_p(fates, from, to, graph->labels[i]))
+        if ((with & ~fates->marks[to]) && !graph_no_way_p(fates, from, to, graph->labels[i])) {
             mark(fates, to, with);
+        }
     }
     if (class_object) mark(fates, class_object, all);
 }
@@ -141,12 +142,13 @@ follow_roots(struct graph_fates *fates)
 
     for (uint32_t i = 0; i < graph->root_count; i++) {
         const struct graph_root *root = &graph->roots[i];
-        if (part_of(fates, root->target) == GRAPH_RACTOR_PART && root->label == HEAPPROF_DUMP_ROOT)
-            continue;
+        if (part_of(fates, root->target) == GRAPH_RACTOR_PART &&
+            root->label == HEAPPROF_DUMP_ROOT) continue;
         mark(fates, root->target, BOTH);
     }
-    for (uint32_t i = 0; i < fates->waiters->running_count; i++)
+    for (uint32_t i = 0; i < fates->waiters->running_count; i++) {
         follow_running(fates, fates->waiters->running[i]);
+    }
     follow_all(fates);
 }
 
@@ -173,8 +175,9 @@ note_scheduler(struct graph_fates *fates, uint32_t thread, uint32_t scheduler)
     fates->marks[thread] |= GRAPH_SCHEDULES;
     for (uint32_t i = graph->first[thread]; i < graph->first[thread + 1]; i++) {
         if (graph_field_named_p(graph, graph->labels[i], "current fiber") ||
-            graph_field_named_p(graph, graph->labels[i], "root fiber"))
+            graph_field_named_p(graph, graph->labels[i], "root fiber")) {
             fates->marks[graph->targets[i]] |= GRAPH_SCHEDULES;
+        }
     }
 }
 
@@ -186,7 +189,7 @@ note_schedulers(struct graph_fates *fates)
     for (uint32_t object = 1; object <= graph->count; object++) {
         uint32_t scheduler;
         if (part_of(fates, object) != GRAPH_THREAD_PART) continue;
-        scheduler = graph_field(graph, object, "scheduler");
+        scheduler = graph_field_target(graph, object, "scheduler");
         if (scheduler) note_scheduler(fates, object, scheduler);
     }
 }
@@ -219,12 +222,13 @@ graph_fates_find(struct graph_fates *fates, struct graph *graph,
 
     *fates = (struct graph_fates){.space = &graph->space, .graph = graph, .waiters = waiters};
     if (!GROW(fates, marks, count) || !GROW(fates, pending, count) ||
-        !GROW(fates, of, waiters->count) || !GROW(fates, woken, waiters->count))
-        return false;
+        !GROW(fates, of, waiters->count) ||
+        !GROW(fates, woken, waiters->count)) return false;
     note_schedulers(fates);
     for (uint32_t i = 0; i < waiters->count; i++) close_waiter(fates, &waiters->all[i]);
-    for (uint32_t i = 0; i < waiters->wake_count; i++)
+    for (uint32_t i = 0; i < waiters->wake_count; i++) {
         fates->marks[waiters->wakes[i].object] |= GRAPH_AWAITED;
+    }
     follow_roots(fates);
     while (hold(fates));
     return true;
@@ -241,8 +245,9 @@ graph_fates_mark_woken(struct graph_fates *fates)
         if (fates->of[i] != GRAPH_WOKEN && led_to) close_waiter(fates, waiter);
         else open_waiter(fates, waiter);
     }
-    for (uint32_t i = 0; i <= fates->graph->count; i++)
+    for (uint32_t i = 0; i <= fates->graph->count; i++) {
         fates->marks[i] &= GRAPH_SCHEDULER | GRAPH_SCHEDULES | GRAPH_CLOSED;
+    }
     for (uint32_t i = 0; i < waiters->count; i++) {
         if (fates->of[i] != GRAPH_WOKEN) continue;
         follow_running(fates, waiters->all[i].object);

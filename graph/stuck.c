@@ -88,8 +88,8 @@ row_p(const struct stuck_search *search, uint32_t waiter)
 {
     const struct graph_waiter *it = &search->waiters->all[waiter];
 
-    return search->fates.of[waiter] != GRAPH_WOKEN &&
-           (!it->fiber || (search->fates.marks[it->object] & GRAPH_REACHED));
+    if (search->fates.of[waiter] == GRAPH_WOKEN) return false;
+    return !it->fiber || (search->fates.marks[it->object] & GRAPH_REACHED);
 }
 
 static void
@@ -114,10 +114,9 @@ make_rows(struct stuck_search *search)
         bool held = search->fates.of[search->order[i]] == GRAPH_HELD;
         if (i == 0 || compare_rows(search, search->order[i - 1], search->order[i])) {
             if (!GRAPH_SPACE_GROW(search->space, stuck->rows, stuck->rows_capacity,
-                                  (size_t)stuck->row_count + 1))
-                return false;
+                                  (size_t)stuck->row_count + 1)) return false;
             stuck->rows[stuck->row_count++] =
-                (struct graph_stuck_row){ .example = *waiter, .held = held };
+                (struct graph_stuck_row){.example = *waiter, .held = held};
         }
         stuck->rows[stuck->row_count - 1].count++;
         count_waiter(stuck, waiter, held);
@@ -139,9 +138,8 @@ paint(struct stuck_search *search, uint32_t object, uint32_t color)
 {
     uint32_t before = search->colors[object];
 
-    if ((search->fates.marks[object] & (GRAPH_REACHED | GRAPH_CLOSED)) || before == color ||
-        before == OF_HELD)
-        return;
+    if (search->fates.marks[object] & (GRAPH_REACHED | GRAPH_CLOSED)) return;
+    if (before == color || before == OF_HELD) return;
     if (before) color = held_p(search, before) || held_p(search, color) ? OF_HELD : OF_STUCK;
     if (before == color) return;
     search->colors[object] = color;
@@ -155,8 +153,9 @@ paint_from(struct stuck_search *search, uint32_t from, uint32_t color)
     uint32_t class_object = graph_class(graph, from);
 
     for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++) {
-        if (!graph_no_way_p(&search->fates, from, graph->targets[i], graph->labels[i]))
+        if (!graph_no_way_p(&search->fates, from, graph->targets[i], graph->labels[i])) {
             paint(search, graph->targets[i], color);
+        }
     }
     if (class_object) paint(search, class_object, color);
 }
@@ -213,9 +212,8 @@ compare_kept(const void *one, const void *other)
 bool
 graph_stuck_find(struct graph_stuck *stuck, struct graph *graph)
 {
-    struct stuck_search search = {
-        .graph = graph, .space = &graph->space, .stuck = stuck, .waiters = &stuck->waiters
-    };
+    struct stuck_search search = {.graph = graph, .space = &graph->space, .stuck = stuck,
+                                  .waiters = &stuck->waiters};
     bool room;
 
     *stuck = (struct graph_stuck){.waiters = {.space = &graph->space}};
@@ -223,8 +221,9 @@ graph_stuck_find(struct graph_stuck *stuck, struct graph *graph)
     if (stuck->waiters.count == 0) return true;
     room = graph_fates_find(&search.fates, graph, &stuck->waiters) && make_rows(&search) &&
            (!search.order_count || find_bytes(&search));
-    if (room && stuck->row_count)
+    if (room && stuck->row_count) {
         qsort(stuck->rows, stuck->row_count, sizeof(*stuck->rows), compare_kept);
+    }
     graph_fates_free(&search.fates);
     GRAPH_SPACE_RELEASE(search.space, search.order, search.order_capacity);
     GRAPH_SPACE_RELEASE(search.space, search.colors, search.colors_capacity);

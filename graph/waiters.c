@@ -75,7 +75,7 @@ main_p(const struct graph *graph, uint32_t thread)
 }
 
 uint32_t
-graph_field(const struct graph *graph, uint32_t object, const char *name)
+graph_field_target(const struct graph *graph, uint32_t object, const char *name)
 {
     for (uint32_t i = graph->first[object]; i < graph->first[object + 1]; i++) {
         if (graph_field_named_p(graph, graph->labels[i], name)) return graph->targets[i];
@@ -100,8 +100,9 @@ find_where(const struct graph *graph, uint32_t stack)
         const char *text = label_text(graph, graph->labels[i]), *file;
         if (!frame_p(graph, graph->labels[i]) || strncmp(text, "code in ", 8)) continue;
         file = memmem(text, strnlen(text, TEXT_MOST), " at ", 4);
-        if (file && strncmp(file + 4, "<internal:", 10))
+        if (file && strncmp(file + 4, "<internal:", 10)) {
             return graph_label_detail(graph->labels[i]);
+        }
     }
     return 0;
 }
@@ -130,13 +131,22 @@ add_wake(struct graph_waiters *waiters, uint32_t object, bool goes_on)
     return true;
 }
 
+/* Forgets those of the waiter that is being made. */
+static void
+forget_wakes(struct graph_waiters *waiters)
+{
+    while (waiters->wake_count > 0 &&
+           waiters->wakes[waiters->wake_count - 1].waiter == waiters->count) waiters->wake_count--;
+}
+
 /* Of a Queue that has something in it, whoever waits has it soon. */
 static bool
 filled_p(const struct graph *graph, uint32_t queue)
 {
     for (uint32_t i = graph->first[queue]; graph->lengths && i < graph->first[queue + 1]; i++) {
-        if (graph_layout(graph, graph->targets[i])->collection == GRAPH_ARRAY)
+        if (graph_layout(graph, graph->targets[i])->collection == GRAPH_ARRAY) {
             return graph->lengths[graph->targets[i]] > 1;
+        }
     }
     return false;
 }
@@ -146,7 +156,7 @@ add_awaited(struct waiter_search *search, uint32_t awaited, struct graph_waiter 
 {
     enum graph_part part = graph_part(search->waiters, search->graph, awaited);
     bool own = part == GRAPH_RACTOR_PART &&
-               awaited == graph_field(search->graph, waiter->object, "ractor");
+               awaited == graph_field_target(search->graph, waiter->object, "ractor");
     bool thread = part == GRAPH_THREAD_PART || (part == GRAPH_RACTOR_PART && !own);
 
     waiter->awaited = awaited;
@@ -163,19 +173,14 @@ add_all_awaited(struct waiter_search *search, uint32_t object, struct graph_wait
 
     for (uint32_t i = graph->first[object]; i < graph->first[object + 1]; i++) {
         uint32_t owner;
-        if (waiter->awaits == GRAPH_AWAITS_OWNER ||
-            !graph_field_named_p(graph, graph->labels[i], "waits for"))
-            continue;
+        if (waiter->awaits == GRAPH_AWAITS_OWNER) return true;
+        if (!graph_field_named_p(graph, graph->labels[i], "waits for")) continue;
         owner = graph_owner(graph, graph->targets[i]);
         if (!owner) {
             if (!add_awaited(search, graph->targets[i], waiter)) return false;
             continue;
         }
-        while (search->waiters->wake_count > 0 &&
-               search->waiters->wakes[search->waiters->wake_count - 1].waiter ==
-                   search->waiters->count) {
-            search->waiters->wake_count--;
-        }
+        forget_wakes(search->waiters);
         waiter->awaited = graph->targets[i];
         waiter->awaits = GRAPH_AWAITS_OWNER;
         if (!add_wake(search->waiters, owner, true)) return false;
@@ -213,12 +218,10 @@ first_seen(struct waiter_search *search, uint32_t object)
 static uint32_t
 current_fiber(struct waiter_search *search, uint32_t thread)
 {
-    uint32_t fiber = graph_field(search->graph, thread, "current fiber");
+    uint32_t fiber = graph_field_target(search->graph, thread, "current fiber");
 
-    return fiber && graph_part(search->waiters, search->graph, fiber) == GRAPH_FIBER_PART &&
-                   first_seen(search, fiber)
-               ? fiber
-               : 0;
+    if (!fiber || graph_part(search->waiters, search->graph, fiber) != GRAPH_FIBER_PART) return 0;
+    return first_seen(search, fiber) ? fiber : 0;
 }
 
 /* A thread that the VM keeps alive. */
@@ -230,14 +233,16 @@ look_at_thread(struct waiter_search *search, uint32_t thread)
     uint32_t fiber = current_fiber(search, thread);
     struct graph_waiter waiter = {.object = thread, .stack = fiber ? fiber : thread};
 
-    if (main_p(graph, thread) || strcmp(state_of(graph, thread), "sleeps for ever"))
+    if (main_p(graph, thread) || strcmp(state_of(graph, thread), "sleeps for ever")) {
         return add_running(waiters, thread);
+    }
     if (!add_all_awaited(search, thread, &waiter)) return false;
     if (fiber && !add_all_awaited(search, fiber, &waiter)) return false;
     waiter.where = find_where(graph, waiter.stack);
     if (waiter.awaited) return add_waiter(waiters, &waiter);
-    if (stopped_p(graph, waiter.stack))
+    if (stopped_p(graph, waiter.stack)) {
         return add_wake(waiters, thread, false) && add_waiter(waiters, &waiter);
+    }
     waiters->unnamed++;
     return add_running(waiters, thread);
 }
@@ -246,12 +251,12 @@ static bool
 look_at_fiber(struct waiter_search *search, uint32_t fiber)
 {
     const struct graph *graph = search->graph;
-    uint32_t awaited = graph_field(graph, fiber, "waits for");
+    uint32_t awaited = graph_field_target(graph, fiber, "waits for");
     struct graph_waiter waiter = {.object = fiber, .stack = fiber, .fiber = true};
 
     if (!awaited || strcmp(state_of(graph, fiber), "suspended")) return true;
-    if (graph_part(search->waiters, graph, awaited) == GRAPH_QUEUE_PART && filled_p(graph, awaited))
-        return true;
+    if (graph_part(search->waiters, graph, awaited) == GRAPH_QUEUE_PART &&
+        filled_p(graph, awaited)) return true;
     if (!add_all_awaited(search, fiber, &waiter)) return false;
     waiter.where = find_where(graph, fiber);
     return add_waiter(search->waiters, &waiter);
@@ -280,13 +285,12 @@ look_at_all(struct waiter_search *search)
 
     for (uint32_t object = 1; object <= graph->count; object++) {
         if (graph_part(search->waiters, graph, object) == GRAPH_RACTOR_PART &&
-            !look_at_ractor(search, object))
-            return false;
+            !look_at_ractor(search, object)) return false;
     }
     for (uint32_t object = 1; object <= graph->count; object++) {
         if (graph_part(search->waiters, graph, object) == GRAPH_FIBER_PART &&
-            first_seen(search, object) && !look_at_fiber(search, object))
-            return false;
+            first_seen(search, object) &&
+            !look_at_fiber(search, object)) return false;
     }
     return true;
 }
@@ -317,8 +321,9 @@ graph_waiters_find(struct graph_waiters *waiters, struct graph *graph)
            look_at_all(&search);
     GRAPH_SPACE_RELEASE(search.waiters->space, search.seen, search.seen_capacity);
     if (!room) return false;
-    if (waiters->wake_count)
+    if (waiters->wake_count) {
         qsort(waiters->wakes, waiters->wake_count, sizeof(*waiters->wakes), compare_wakes);
+    }
     return true;
 }
 

@@ -51,8 +51,8 @@ struct graph_waiters {
     uint32_t wake_count;
     uint32_t *running;           /* threads that the VM keeps alive and that are no waiters */
     uint32_t running_count;
-    uint32_t unnamed; /* threads that wait for what the dump does not name. They are among
-                         the running */
+    uint32_t unnamed;            /* threads that wait for what the dump does not name. They are
+                                    among the running */
     size_t   parts_capacity, all_capacity, wakes_capacity, running_capacity;
 };
 
@@ -69,7 +69,7 @@ graph_part(const struct graph_waiters *waiters, const struct graph *graph, uint3
 }
 
 /* The object that a FIELD of that name leads to; 0 if there is none. */
-uint32_t graph_field(const struct graph *graph, uint32_t object, const char *name);
+uint32_t graph_field_target(const struct graph *graph, uint32_t object, const char *name);
 
 /* True if the label is of a FIELD of that name. */
 bool graph_field_named_p(const struct graph *graph, uint32_t label, const char *name);

@@ -31,8 +31,8 @@ cli_graph_put_stuck(FILE *out, const struct graph_stuck *stuck)
     bool one = stuck->threads + stuck->fibers == 1;
 
     put_counts(out, stuck->threads, stuck->fibers);
-    fprintf(out, one ? " is stuck: nobody can wake it. It keeps "
-                     : " are stuck: nobody can wake them. They keep ");
+    fputs(one ? " is stuck: nobody can wake it. It keeps "
+              : " are stuck: nobody can wake them. They keep ", out);
     cli_graph_put_amount(out, (double)stuck->bytes, "bytes");
 }
 
@@ -124,11 +124,11 @@ put_awaited(FILE *out, const struct graph *graph, const struct graph_stuck_row *
     switch (waiter->awaits) {
       case GRAPH_AWAITS_WAKING: fputs(" until it is woken, and nobody else has it", out); break;
       case GRAPH_AWAITS_RACTOR:
-          fputs(" for somebody who has its Ractor, and nobody else does", out);
-          break;
+        fputs(" for somebody who has its Ractor, and nobody else does", out);
+        break;
       case GRAPH_AWAITS_OWNER:
-          fprintf(out, " for a %s that a stuck thread has locked", name);
-          break;
+        fprintf(out, " for a %s that a stuck thread has locked", name);
+        break;
       case GRAPH_AWAITS_THREAD: fprintf(out, " for a %s that is stuck, too", name); break;
       default: fprintf(out, " for a %s that nobody else reaches", name);
     }
@@ -164,7 +164,7 @@ put_row(FILE *out, const struct graph *graph, const struct graph_stuck_row *row)
 
 /* ---- text and JSON ---- */
 
-struct page {
+struct stuck_page {
     const struct graph *graph;
     const struct graph_stuck *stuck;
     bool     held;               /* shows held ones, too */
@@ -172,13 +172,13 @@ struct page {
 };
 
 static bool
-shown_p(const struct page *page, uint32_t row)
+shown_p(const struct stuck_page *page, uint32_t row)
 {
     return (page->held || !page->stuck->rows[row].held) && (page->limit == 0 || row < page->limit);
 }
 
 static bool
-put_rows(const struct page *page)
+put_rows(const struct stuck_page *page)
 {
     for (uint32_t i = 0; i < page->stuck->row_count; i++) {
         const struct graph_stuck_row *row = &page->stuck->rows[i];
@@ -210,13 +210,14 @@ put_skipped(const struct graph *graph)
 
 /* What the rows do not say. */
 static void
-put_rest(const struct page *page)
+put_rest(const struct stuck_page *page)
 {
     const struct graph_stuck *stuck = page->stuck;
     uint32_t held = stuck->held_threads + stuck->held_fibers, hidden = 0;
 
-    for (uint32_t i = 0; i < stuck->row_count; i++)
+    for (uint32_t i = 0; i < stuck->row_count; i++) {
         hidden += (page->held || !stuck->rows[i].held) && !shown_p(page, i);
+    }
     if (hidden) printf("... and %"PRIu32" more\n", hidden);
     if (held) {
         putchar('\n');
@@ -235,7 +236,7 @@ put_rest(const struct page *page)
 }
 
 static bool
-put_text(const struct page *page)
+put_text(const struct stuck_page *page)
 {
     if (page->stuck->threads + page->stuck->fibers) {
         cli_graph_put_stuck(stdout, page->stuck);
@@ -291,7 +292,7 @@ cli_graph_json_stuck(struct report_json *json, const struct graph_stuck *stuck)
 }
 
 static bool
-put_json(const struct page *page)
+put_json(const struct stuck_page *page)
 {
     struct report_json json = {.out = stdout};
     const struct graph_stuck *stuck = page->stuck;
@@ -317,7 +318,7 @@ static bool
 show(const struct cli *cli, struct graph *graph, long limit)
 {
     struct graph_stuck stuck;
-    struct page page = {graph, &stuck, cli->values[CLI_HELD], (uint32_t)limit};
+    struct stuck_page page = {graph, &stuck, cli->values[CLI_HELD], (uint32_t)limit};
     bool room;
 
     cli_doing("looking for who can be woken");
@@ -338,9 +339,9 @@ run(struct cli *cli)
     if (!cli_number(cli, CLI_COUNT, 0, 20, &limit)) return CLI_USAGE;
     status = cli_graph_load(cli, cli->operands[0], &graph, CLI_GRAPH_LENGTHS);
     if (status == CLI_DONE && !graph.graph.complete) {
-        status =
-            cli_wrong(cli, "%s: %s; what is missing could wake threads, so it takes a whole dump",
-                      cli_name(cli->operands[0]), graph.incomplete);
+        status = cli_wrong(cli,
+                           "%s: %s; what is missing could wake threads, so it takes a whole dump",
+                           cli_name(cli->operands[0]), graph.incomplete);
     }
     if (status == CLI_DONE) {
         status = show(cli, &graph.graph, limit) ? cli_finish(cli) : cli_wrong(cli, "no memory");
@@ -357,9 +358,9 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_example examples[] = {
-    { "heapprof graph stuck app.graph",
-      "do threads wait for a Queue that is lost, and what do they keep?" },
-    { 0 }
+    {"heapprof graph stuck app.graph",
+     "do threads wait for a Queue that is lost, and what do they keep?"},
+    {0}
 };
 
 const struct cli_command cli_graph_stuck_command = {

@@ -16,28 +16,30 @@
 #include "iseq.h"
 
 static bool
+graph_typed_p(VALUE object)
+{
+    return object && !RB_SPECIAL_CONST_P(object) && RB_TYPE_P(object, T_DATA) &&
+           RTYPEDDATA_P(object);
+}
+
+static bool
+graph_mutex_p(VALUE object)
+{
+    return graph_typed_p(object) && strcmp(RTYPEDDATA_TYPE(object)->wrap_struct_name, "mutex") == 0;
+}
+
+static bool
 graph_waited_for_p(VALUE object)
 {
     static const char *const types[] = {
         "VM/thread", "mutex", "queue", "sized_queue", "condvar", "monitor", "ractor",
     };
 
-    if (!object || RB_SPECIAL_CONST_P(object) || !RB_TYPE_P(object, T_DATA) ||
-        !RTYPEDDATA_P(object))
-        return false;
+    if (!graph_typed_p(object)) return false;
     for (size_t i = 0; i < numberof(types); i++) {
         if (strcmp(RTYPEDDATA_TYPE(object)->wrap_struct_name, types[i]) == 0) return true;
     }
     return false;
-}
-
-static bool
-graph_mutex_p(VALUE object)
-{
-    if (!object || RB_SPECIAL_CONST_P(object) || !RB_TYPE_P(object, T_DATA) ||
-        !RTYPEDDATA_P(object))
-        return false;
-    return strcmp(RTYPEDDATA_TYPE(object)->wrap_struct_name, "mutex") == 0;
 }
 
 static bool
@@ -87,8 +89,7 @@ graph_awaited_by_ractor(const rb_thread_t *thread)
     rb_ractor_t *ractor = thread->ractor;
 
     if (!ractor || ractor->sync.wait.waiting_thread != thread ||
-        ractor->sync.wait.status & wait_taking)
-        return 0;
+        ractor->sync.wait.status & wait_taking) return 0;
     return rb_ractor_self(ractor);
 }
 
@@ -97,8 +98,8 @@ static const rb_callable_method_entry_t *
 graph_scheduler_method(const rb_control_frame_t *frame, VALUE scheduler)
 {
     if (frame->self != scheduler || !VM_FRAME_RUBYFRAME_P(frame)) return NULL;
-    return ISEQ_BODY(frame->iseq)->type == ISEQ_TYPE_METHOD ? rb_vm_frame_method_entry(frame)
-                                                            : NULL;
+    if (ISEQ_BODY(frame->iseq)->type != ISEQ_TYPE_METHOD) return NULL;
+    return rb_vm_frame_method_entry(frame);
 }
 
 /* block(blocker, timeout = nil): the blocker, unless it waits with a timeout or is free again. */
@@ -160,8 +161,9 @@ graph_thread_of_fiber(const void *fiber)
 
     ccan_list_for_each(&GET_VM()->ractor.set, ractor, vmlr_node) {
         ccan_list_for_each(&ractor->threads.set, thread, lt_node) {
-            if (thread->root_fiber == fiber || (thread->ec && thread->ec->fiber_ptr == fiber))
+            if (thread->root_fiber == fiber || (thread->ec && thread->ec->fiber_ptr == fiber)) {
                 return thread;
+            }
         }
     }
     return NULL;

@@ -83,8 +83,8 @@ std::vector<uint32_t>
 Counts(const World &world)
 {
     Found found(world.drawing);
-    return { found.stuck.threads, found.stuck.fibers, found.stuck.held_threads,
-             found.stuck.held_fibers };
+    return {found.stuck.threads, found.stuck.fibers, found.stuck.held_threads,
+            found.stuck.held_fibers};
 }
 
 using Numbers = std::vector<uint32_t>;
@@ -130,8 +130,9 @@ TEST(Stuck, IsNotWhoWaitsForWhatIsReached)
 TEST(Stuck, IsNotWhoIsMainOrDoesNotSleepForEver)
 {
     World world;
-    for (const char *state : { "runs", "sleeps", "has ended" })
+    for (const char *state : {"runs", "sleeps", "has ended"}) {
         world.Wait(world.Thread(std::string("a.rb:1, ") + state), world.Queue());
+    }
     world.Wait(world.Thread("main, sleeps for ever"), world.Queue());
     world.Wait(world.Thread("main (its name), sleeps for ever"), world.Queue());
     world.Wait(world.Thread(""), world.Queue());
@@ -166,10 +167,9 @@ TEST(Stuck, AMutexIsUnlockedByItsOwnerAlone)
 {
     for (bool owner_is_stuck : {true, false}) {
         World world;
-        uint32_t mutex = world.drawing.Add("T_DATA(mutex)", "Thread::Mutex"),
-                 monitor = world.drawing.Add("T_DATA(monitor)", "Monitor");
-        uint32_t owner =
-            owner_is_stuck ? world.Waiting(world.Queue()) : world.Thread("a.rb:1, sleeps");
+        uint32_t mutex = world.drawing.Add("T_DATA(mutex)", "Thread::Mutex");
+        uint32_t monitor = world.drawing.Add("T_DATA(monitor)", "Monitor");
+        uint32_t owner = owner_is_stuck ? world.Waiting(world.Queue()) : world.Thread("a, sleeps");
         uint32_t waiter = world.Waiting(monitor);
         world.drawing.Refer(mutex, owner, HEAPPROF_DUMP_WEAK, "owner");
         world.Wait(waiter, mutex);
@@ -178,9 +178,9 @@ TEST(Stuck, AMutexIsUnlockedByItsOwnerAlone)
         Found found(world.drawing);
         EXPECT_EQ(owner_is_stuck ? 2u : 0u, found.stuck.threads);
         for (uint32_t i = 0; i < found.stuck.row_count; i++) {
-            EXPECT_EQ(found.Row(i).example.object == waiter ? GRAPH_AWAITS_OWNER
-                                                            : GRAPH_AWAITS_OBJECT,
-                      found.Row(i).example.awaits);
+            const graph_waiter &example = found.Row(i).example;
+            int awaits = example.object == waiter ? GRAPH_AWAITS_OWNER : GRAPH_AWAITS_OBJECT;
+            EXPECT_EQ(awaits, example.awaits);
         }
     }
 }
@@ -196,8 +196,8 @@ TEST(Stuck, JoinEndsWithTheThread)
 TEST(Stuck, ASleeperIsWokenByWhoHasIt)
 {
     World world;
-    uint32_t had = world.Thread("a.rb:1, sleeps for ever"),
-             lost = world.Thread("a.rb:2, sleeps for ever");
+    uint32_t had = world.Thread("a.rb:1, sleeps for ever");
+    uint32_t lost = world.Thread("a.rb:2, sleeps for ever");
     for (uint32_t thread : {had, lost}) world.Field(thread, world.Object(), "self in Thread.stop");
     world.Global(had);
     Found found(world.drawing);
@@ -253,9 +253,9 @@ TEST(Stuck, TheOwnerOfAMonitorIsNotReachedByIt)
 {
     World world;
     uint32_t thread = world.Thread("a.rb:1, sleeps for ever"),
-             fiber = world.Fiber(thread, "resumed");
+        fiber = world.Fiber(thread, "resumed");
     uint32_t monitor = world.drawing.Add("T_DATA(monitor)", "Monitor"), order = world.Object(100),
-             queue = world.Queue();
+        queue = world.Queue();
     world.Field(thread, fiber, "current fiber");
     world.Wait(fiber, queue);
     world.Keep(fiber, order);
@@ -362,7 +362,7 @@ TEST(Stuck, ARactorThatNobodyHas)
 {
     World world;
     uint32_t lost = world.drawing.Add("T_DATA(ractor)", "Ractor"),
-             had = world.drawing.Add("T_DATA(ractor)", "Ractor");
+        had = world.drawing.Add("T_DATA(ractor)", "Ractor");
     for (uint32_t ractor : {lost, had}) {
         world.drawing.Root(ractor, HEAPPROF_DUMP_ROOT, "ractor");
         world.Wait(world.Thread("a.rb:3, sleeps for ever", ractor), ractor);
@@ -386,8 +386,8 @@ TEST(Stuck, RowsAreByPlace)
     std::vector<uint32_t> queues;
     for (int i = 0; i < 5; i++) {
         queues.push_back(world.Queue());
-        uint32_t thread = world.Waiting(
-            queues.back(), i < 3 ? "worker.rb:12 (n" + std::to_string(i) + ")" : "other.rb:1");
+        std::string place = i < 3 ? "worker.rb:12 (n" + std::to_string(i) + ")" : "other.rb:1";
+        uint32_t thread = world.Waiting(queues.back(), place);
         world.Field(thread, world.Object(),
                     "code in Thread::Queue#pop at <internal:thread_sync>:18");
         world.Field(thread, world.Object(), "code in Object#run at worker.rb:14");
@@ -402,8 +402,8 @@ TEST(Stuck, RowsAreByPlace)
     EXPECT_EQ(2u, found.Row(1).count);
     EXPECT_EQ(2u * 4 * 40, found.Row(1).bytes);
     EXPECT_EQ(found.Row(0).bytes + found.Row(1).bytes + 5040, found.stuck.bytes);
-    EXPECT_STREQ("code in Object#run at worker.rb:14",
-                 graph_string(&found.loaded.graph.names, found.Row(0).example.where));
+    EXPECT_STREQ("code in Object#run at worker.rb:14", graph_string(&found.loaded.graph.names,
+                                                                    found.Row(0).example.where));
 }
 
 // What nobody writes, but a file may say.
@@ -411,7 +411,7 @@ TEST(Stuck, OddReferencesDoNoHarm)
 {
     World world;
     uint32_t thread = world.Waiting(world.Queue()), second = world.Waiting(thread),
-             fiber = world.Fiber(thread, "resumed");
+        fiber = world.Fiber(thread, "resumed");
     world.Field(world.ractor, thread, "thread");
     world.Field(thread, fiber, "current fiber");
     world.Field(second, fiber, "current fiber");
@@ -446,10 +446,12 @@ struct Definition {
     {
         std::set<uint32_t> reached;
         std::vector<uint32_t> left;
-        for (const Edge &edge : drawing.objects[0].references)
+        for (const Edge &edge : drawing.objects[0].references) {
             if (!Ractor(edge.to)) left.push_back(edge.to);
-        for (uint32_t object = 1; object < drawing.size(); object++)
+        }
+        for (uint32_t object = 1; object < drawing.size(); object++) {
             if (Thread(object) && !closed.count(object)) left.push_back(object);
+        }
         while (!left.empty()) {
             uint32_t object = left.back();
             left.pop_back();
@@ -464,17 +466,17 @@ struct Definition {
                const std::set<uint32_t> &closed) const
     {
         for (const Edge &edge : drawing.objects[thread].references) {
-            if (Named(edge, "waits for") &&
-                (Thread(edge.to) ? !closed.count(edge.to) : reached.count(edge.to)))
-                return true;
+            if (!Named(edge, "waits for")) continue;
+            if (Thread(edge.to) ? !closed.count(edge.to) : reached.count(edge.to)) return true;
         }
         return false;
     }
     explicit Definition(const Drawing &drawn) : drawing(drawn)
     {
         for (uint32_t object = 1; object < drawing.size(); object++) {
-            if (Thread(object) && drawing.objects[object].text == "a.rb:1, sleeps for ever")
+            if (Thread(object) && drawing.objects[object].text == "a.rb:1, sleeps for ever") {
                 stuck.insert(object);
+            }
         }
         for (bool changed = true; changed;) {
             std::set<uint32_t> reached = Reached(stuck), before = stuck;
@@ -497,12 +499,13 @@ struct Definition {
         uint64_t bytes = 0;
         // From the held and from the stuck, each alone.
         std::set<uint32_t> from_held = From(held, without), from_stuck = From(stuck, without);
-        for (uint32_t object : from_stuck)
+        for (uint32_t object : from_stuck) {
             if (!from_held.count(object)) bytes += drawing.objects[object].Bytes();
+        }
         return bytes;
     }
-    std::set<uint32_t>
-    From(const std::set<uint32_t> &threads, const std::set<uint32_t> &without) const
+    std::set<uint32_t> From(const std::set<uint32_t> &threads,
+                            const std::set<uint32_t> &without) const
     {
         std::set<uint32_t> reached(threads);
         std::vector<uint32_t> left(threads.begin(), threads.end());
@@ -511,8 +514,7 @@ struct Definition {
             left.pop_back();
             for (const Edge &edge : drawing.objects[object].references) {
                 if ((Ractor(object) && Named(edge, "thread")) || without.count(edge.to) ||
-                    stuck.count(edge.to) || held.count(edge.to))
-                    continue;
+                    stuck.count(edge.to) || held.count(edge.to)) continue;
                 if (reached.insert(edge.to).second) left.push_back(edge.to);
             }
         }
@@ -532,14 +534,13 @@ TEST(Stuck, IsAsTheDefinitionSays)
         World world;
         std::vector<uint32_t> threads, others;
         uint32_t thread_count = 1 + below(8), other_count = 1 + below(12), references = below(20);
-        for (uint32_t i = 0; i < other_count; i++)
+        for (uint32_t i = 0; i < other_count; i++) {
             others.push_back(below(2) ? world.Queue() : world.Object(below(1000)));
+        }
         for (uint32_t i = 0; i < thread_count; i++) {
-            bool on_thread = !threads.empty() && below(4) == 0;
-            threads.push_back(
-                world.Waiting(on_thread ? threads[below(static_cast<uint32_t>(threads.size()))]
-                                        : others[below(other_count)],
-                              "a.rb:1"));
+            uint32_t awaited = others[below(other_count)];
+            if (i > 0 && below(4) == 0) awaited = threads[below(i)];
+            threads.push_back(world.Waiting(awaited, "a.rb:1"));
         }
         auto any = [&](uint32_t in_six) {
             return below(6) < in_six ? threads[below(thread_count)] : others[below(other_count)];
