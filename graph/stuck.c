@@ -66,6 +66,7 @@ compare_rows(const struct stuck_search *search, uint32_t one, uint32_t other)
     if (!order) order = a->fiber - b->fiber;
     if (!order) order = a->awaits - b->awaits;
     if (!order) order = compare_numbers(a->where, b->where);
+    if (!order) order = compare_numbers(a->own, b->own);
     if (!order) order = compare_numbers(a->awaited ? graph_class_number(graph, a->awaited) : 0,
                                         b->awaited ? graph_class_number(graph, b->awaited) : 0);
     if (!order) order = (a_length > b_length) - (a_length < b_length);

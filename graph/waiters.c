@@ -4,12 +4,14 @@
  * Only its owner unlocks a Mutex. So who waits for one that a thread has locked wakes if that
  * thread goes on; whether something else reaches the Mutex does not matter. */
 #ifndef _GNU_SOURCE
-# define _GNU_SOURCE /* memmem */
+# define _GNU_SOURCE /* memmem, memrchr */
 #endif
 #include "graph/waiters.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "report/own.h"
 
 #define GROW(waiters, array, count) \
     GRAPH_SPACE_GROW((waiters)->space, (waiters)->array, (waiters)->array##_capacity, \
@@ -92,19 +94,43 @@ frame_p(const struct graph *graph, uint32_t label)
            graph_role(&graph->names, graph_label_detail(label)) == GRAPH_ROLE_OF_FRAME;
 }
 
-/* The label of the innermost frame that has code in a file which is not MRI's own. */
-static uint32_t
-find_where(const struct graph *graph, uint32_t stack)
+/* The file and line of a frame that has code, "app.rb:12"; NULL for another label, and for code of
+ * MRI. */
+static const char *
+place_of_frame(const struct graph *graph, uint32_t label)
 {
-    for (uint32_t i = graph->first[stack]; i < graph->first[stack + 1]; i++) {
-        const char *text = label_text(graph, graph->labels[i]), *file;
-        if (!frame_p(graph, graph->labels[i]) || strncmp(text, "code in ", 8)) continue;
-        file = memmem(text, strnlen(text, TEXT_MOST), " at ", 4);
-        if (file && strncmp(file + 4, "<internal:", 10)) {
-            return graph_label_detail(graph->labels[i]);
-        }
+    const char *text = label_text(graph, label), *at;
+
+    if (!frame_p(graph, label) || strncmp(text, "code in ", 8)) return NULL;
+    at = memmem(text, strnlen(text, TEXT_MOST), " at ", 4);
+    return at && strncmp(at + 4, "<internal:", 10) ? at + 4 : NULL;
+}
+
+/* True if that file is the application's. */
+static bool
+own_p(const struct graph *graph, const char *place)
+{
+    const char *line = memrchr(place, ':', strnlen(place, TEXT_MOST));
+    char path[TEXT_MOST];
+
+    if (!line) return false;
+    memcpy(path, place, (size_t)(line - place));
+    path[line - place] = '\0';
+    return report_own_p(path, graph_fact(&graph->names, "directory"));
+}
+
+/* Finds where it waits. */
+static void
+find_where(const struct graph *graph, struct graph_waiter *waiter)
+{
+    for (uint32_t i = graph->first[waiter->stack]; i < graph->first[waiter->stack + 1]; i++) {
+        const char *place = place_of_frame(graph, graph->labels[i]);
+        if (!place) continue;
+        if (!waiter->where) waiter->where = graph_label_detail(graph->labels[i]);
+        if (!own_p(graph, place)) continue;
+        waiter->own = graph_label_detail(graph->labels[i]);
+        return;
     }
-    return 0;
 }
 
 /* True if the innermost frame is of a method that sleeps until somebody wakes the thread. */
@@ -238,7 +264,7 @@ look_at_thread(struct waiter_search *search, uint32_t thread)
     }
     if (!add_all_awaited(search, thread, &waiter)) return false;
     if (fiber && !add_all_awaited(search, fiber, &waiter)) return false;
-    waiter.where = find_where(graph, waiter.stack);
+    find_where(graph, &waiter);
     if (waiter.awaited) return add_waiter(waiters, &waiter);
     if (stopped_p(graph, waiter.stack)) {
         return add_wake(waiters, thread, false) && add_waiter(waiters, &waiter);
@@ -258,7 +284,7 @@ look_at_fiber(struct waiter_search *search, uint32_t fiber)
     if (graph_part(search->waiters, graph, awaited) == GRAPH_QUEUE_PART &&
         filled_p(graph, awaited)) return true;
     if (!add_all_awaited(search, fiber, &waiter)) return false;
-    waiter.where = find_where(graph, fiber);
+    find_where(graph, &waiter);
     return add_waiter(search->waiters, &waiter);
 }
 

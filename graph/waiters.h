@@ -31,6 +31,7 @@ struct graph_waiter {
     uint32_t awaited;            /* 0: to be woken */
     uint32_t where;              /* string: the label of its innermost frame that has a file and is
                                     not MRI's own, "code in Object#run at app.rb:12"; 0: none */
+    uint32_t own;                /* of its innermost frame in code of the application; 0: none */
     uint8_t  awaits;             /* enum graph_awaited */
     bool     fiber;
 };

@@ -75,37 +75,6 @@ put_frame(FILE *out, const struct graph *graph, uint32_t label)
     put_file(out, graph, file, strlen(file));
 }
 
-/* True if the file of a frame, which its line follows, is the application's. */
-static bool
-own_p(const struct graph *graph, uint32_t label)
-{
-    const char *method, *file, *line;
-    char path[1024];
-    size_t length;
-
-    if (!split_frame(graph_string(&graph->names, label), &method, &length, &file)) return false;
-    line = strrchr(file, ':');
-    length = line ? (size_t)(line - file) : strlen(file);
-    if (length >= sizeof(path)) return false;
-    memcpy(path, file, length);
-    path[length] = '\0';
-    return report_own_p(path, graph_fact(&graph->names, "directory"));
-}
-
-/* The innermost frame of the application itself; 0 if there is none. */
-static uint32_t
-own_frame(const struct graph *graph, uint32_t stack)
-{
-    for (uint32_t i = graph->first[stack]; i < graph->first[stack + 1]; i++) {
-        uint32_t label = graph->labels[i];
-        if (graph_label_kind(label) == HEAPPROF_DUMP_FIELD &&
-            own_p(graph, graph_label_detail(label))) {
-            return graph_label_detail(label);
-        }
-    }
-    return 0;
-}
-
 /* "Queue" for Thread::Queue. */
 static const char *
 short_class(const struct graph *graph, uint32_t object)
@@ -140,7 +109,7 @@ static void
 put_row(FILE *out, const struct graph *graph, const struct graph_stuck_row *row)
 {
     const struct graph_waiter *waiter = &row->example;
-    uint32_t text = graph_text(graph, waiter->object), own = own_frame(graph, waiter->stack);
+    uint32_t text = graph_text(graph, waiter->object);
     const char *start = graph_string(&graph->names, text);
 
     if (waiter->fiber) put_count(out, row->count, "fiber", "fibers");
@@ -152,9 +121,9 @@ put_row(FILE *out, const struct graph *graph, const struct graph_stuck_row *row)
         fputs(" in ", out);
         put_frame(out, graph, waiter->where);
     }
-    if (own && own != waiter->where && !own_p(graph, waiter->where)) {
+    if (waiter->own && waiter->own != waiter->where) {
         fputs(", called by ", out);
-        put_frame(out, graph, own);
+        put_frame(out, graph, waiter->own);
         fputc(',', out);
     }
     put_awaited(out, graph, row);

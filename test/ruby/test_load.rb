@@ -136,7 +136,7 @@ class TestHeapProfLoad < Test::Unit::TestCase
         refused.("no profile\n", /is not a profile in pprof's format/)
         refused.(bytes.byteslice(0, bytes.size / 2), /cut short/)
         refused.(plain.byteslice(0, plain.size / 2), /./)
-        refused.(plain.gsub("_space", "_speed"), /is no heap profile: it has alloc_objects .*, and neither inuse_space nor alloc_space/)
+        refused.(plain.gsub("_space", "_speed"), /is not a heap profile: it has alloc_objects .*, and neither inuse_space nor alloc_space/)
         100.times do |i|
           broken = plain.b
           broken.setbyte(i * plain.size / 100, 0xff)

@@ -406,6 +406,25 @@ TEST(Stuck, RowsAreByPlace)
                                                                     found.Row(0).example.where));
 }
 
+// Of two programs that wait in one library.
+TEST(Stuck, RowsAreByTheApplicationsLineToo)
+{
+    World world;
+    for (const char *own : {"app/one.rb:3", "app/one.rb:3", "app/two.rb:5"}) {
+        uint32_t thread = world.Waiting(world.Queue());
+        std::string frame = std::string("code in Object#call at /srv/") + own;
+        world.Field(thread, world.Object(), "code in Pool#take at /gems/pool-1.0/lib/pool.rb:9");
+        world.Field(thread, world.Object(), frame);
+    }
+    Found found(world.drawing);
+
+    ASSERT_EQ(2u, found.stuck.row_count);
+    EXPECT_EQ(2u, found.Row(0).count);
+    EXPECT_EQ(found.Row(0).example.where, found.Row(1).example.where);
+    EXPECT_NE(found.Row(0).example.own, found.Row(1).example.own);
+    EXPECT_EQ(1u, found.Row(1).count);
+}
+
 // What nobody writes, but a file may say.
 TEST(Stuck, OddReferencesDoNoHarm)
 {
