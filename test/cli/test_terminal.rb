@@ -64,7 +64,7 @@ class TestHeapprofTerminal < Test::Unit::TestCase
     bytes = graph.bytes
     in_directory do
       write("heap.graph", bytes)
-      { "report" => ["looking for suspects", "adding up classes"], "top" => ["adding up groups"], "tree" => ["making the dominator tree", "merging paths"],
+      { "report" => ["looking for suspects", "adding up classes"], "top" => ["adding up groups"], "tree" => ["putting in order what keeps what", "merging paths"],
         "view" => ["making the page"] }.each do |command, steps|
         output = command == "view" ? ["-o", "page.html"] : []
         text = on_terminal("graph", command, "/dev/stdin", *output, "PAGER" => "cat", stdin: bytes, **SLOWLY)
