@@ -1,6 +1,12 @@
 /* diff.c - heapprof diff: shows what has grown. */
 #include "cli/table.h"
 
+static int
+run(struct cli *cli)
+{
+    return cli_table(cli, CLI_TABLE_OF_GROWTH);
+}
+
 static const struct cli_option options[] = {CLI_TABLE_OPTIONS, {0}};
 
 static const struct cli_example examples[] = {
@@ -35,5 +41,5 @@ const struct cli_command cli_diff_command = {
     .examples = examples,
     .least = 2,
     .most = 1000,
-    .run = cli_table,
+    .run = run,
 };

@@ -14,6 +14,7 @@
 
 #include "base/array.h"
 #include "base/version.h"
+#include "cli/several.h"
 #include "report/estimate.h"
 #include "report/json.h"
 #include "report/text.h"
@@ -303,23 +304,23 @@ put_json(const struct facts *facts, const char *name)
 static int
 run(struct cli *cli)
 {
-    const char *path = cli->operands[0];
-    struct heapprof_model *model = cli_read(cli, path);
-    struct facts facts = {.model = model};
-    int status;
+    struct cli_sum sum;
+    int status = CLI_WRONG;
 
-    if (!model) return CLI_WRONG;
-    if (!gather(&facts)) status = cli_wrong(cli, "%s: no memory", cli_name(path));
-    else {
-        if (!cli->values[CLI_JSON]) cli_page();
-        (cli->values[CLI_JSON] ? put_json : put_text)(&facts, cli_name(path));
-        status = cli_finish(cli);
+    if (cli_sum_read(&sum, cli)) {
+        struct facts facts = {.model = sum.model};
+        if (!gather(&facts)) status = cli_wrong(cli, "%s: no memory", sum.name);
+        else {
+            if (!cli->values[CLI_JSON]) cli_page();
+            (cli->values[CLI_JSON] ? put_json : put_text)(&facts, sum.name);
+            status = cli_finish(cli);
+        }
+        free(facts.totals);
+        free(facts.variances);
+        free(facts.estimates);
+        free(facts.rungs);
     }
-    free(facts.totals);
-    free(facts.variances);
-    free(facts.estimates);
-    free(facts.rungs);
-    rb_heapprof_model_free(model);
+    cli_sum_free(&sum);
     return status;
 }
 
@@ -336,11 +337,13 @@ static const struct cli_example examples[] = {
 };
 
 const struct cli_command cli_info_command = {
-    .name = "info", .arguments = "[--json] FILE",
+    .name = "info", .arguments = "[--json] FILE...",
     .summary = "What a profile says about itself",
     .description =
         "Shows what the profile is of, when it was taken, how exact its numbers are, what was\n"
         "dropped and its totals. If the profile has it, also shows what the resident memory (RSS)\n"
-        "consists of.",
-    .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
+        "consists of.\n"
+        "\n"
+        CLI_SUM_HELP,
+    .options = options, .examples = examples, .least = 1, .most = 1000, .run = run,
 };

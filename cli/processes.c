@@ -11,6 +11,8 @@
  */
 #include "cli/processes.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,6 +143,46 @@ cli_processes_find(struct cli_processes *processes, struct heapprof_model *const
     free(series.first);
     free(series.files);
     return room;
+}
+
+void
+cli_processes_name(char text[CLI_PROCESSES_NAME_MAX], const struct cli_processes *processes)
+{
+    snprintf(text, CLI_PROCESSES_NAME_MAX, "%" PRIu32 " %s, %" PRIu32 " files",
+             processes->together, processes->together == 1 ? "process" : "processes",
+             processes->files);
+}
+
+/* Returns the place of the file's process among those that were found, or their number. */
+static uint32_t
+process_of(const struct cli_processes *processes, const struct heapprof_model *model)
+{
+    uint32_t process = 0;
+
+    while (process < processes->count && !same_process_p(processes->models[process], model))
+        process++;
+    return process;
+}
+
+bool
+cli_processes_last(struct cli_processes *processes, struct heapprof_model *const *models,
+                   const uint32_t *types, const char **names, uint32_t count)
+{
+    *processes = (struct cli_processes){
+        .models = malloc(count * sizeof(*processes->models)),
+        .types = malloc(count * sizeof(*processes->types)),
+    };
+    if (!processes->models || !processes->types) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t process = process_of(processes, models[i]);
+        if (process == processes->count) processes->count++;
+        else if (models[i]->time_ns < processes->models[process]->time_ns) continue;
+        processes->models[process] = models[i];
+        processes->types[process] = types[i];
+        names[process] = names[i];
+    }
+    processes->together = processes->files = processes->count;
+    return true;
 }
 
 void

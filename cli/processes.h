@@ -24,6 +24,17 @@ struct cli_processes {
  * caller frees the result either way, and keeps the models. */
 bool cli_processes_find(struct cli_processes *processes, struct heapprof_model *const *models,
                         const uint32_t *types, const char **names, uint32_t count);
+
+/* Writes what the files of several processes are called, "2 processes, 8 files". */
+#define CLI_PROCESSES_NAME_MAX 64
+void cli_processes_name(char text[CLI_PROCESSES_NAME_MAX], const struct cli_processes *processes);
+
+/* Puts the last file of each process into one column, because it has all that was alive then. A
+ * file that does not say which process wrote it counts as the only one of its process. Returns
+ * false if there is no memory. The caller frees the result either way, and keeps the models. */
+bool cli_processes_last(struct cli_processes *processes, struct heapprof_model *const *models,
+                        const uint32_t *types, const char **names, uint32_t count);
+
 void cli_processes_free(struct cli_processes *processes);
 
 #endif

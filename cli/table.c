@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/processes.h"
+#include "cli/several.h"
 #include "report/overview.h"
 #include "report/pattern.h"
 
@@ -144,17 +145,23 @@ sort(const struct cli *cli, struct heapprof_model **models, const char **names)
 /* Shows the files, whose models are in the order of their times. Returns a status. */
 static int
 show_files(const struct cli *cli, struct asked *asked, struct heapprof_model *const *models,
-           const uint32_t *types, const char **names)
+           const uint32_t *types, const char **names, enum cli_table_of of)
 {
+    uint32_t count = (uint32_t)cli->operand_count;
     struct cli_processes processes;
+    char sum[CLI_SUM_NAME_MAX];
     int status;
+    bool room = of == CLI_TABLE_OF_SUM
+                    ? cli_processes_last(&processes, models, types, names, count)
+                    : cli_processes_find(&processes, models, types, names, count);
 
-    if (!cli_processes_find(&processes, models, types, names, (uint32_t)cli->operand_count)) {
-        status = cli_wrong(cli, "no memory");
-    }
+    if (!room) status = cli_wrong(cli, "no memory");
     else {
-        asked->question.together = asked->look.processes = processes.together;
-        asked->look.files = processes.files;
+        asked->question.together = processes.together;
+        asked->look.files = processes.together > 0 ? processes.files : 0;
+        asked->look.sum = sum;
+        if (of == CLI_TABLE_OF_SUM) cli_sum_name(sum, names[0], processes.files, count);
+        else cli_processes_name(sum, &processes);
         status = show(cli, asked, processes.models, processes.types, processes.count);
     }
     cli_processes_free(&processes);
@@ -162,7 +169,7 @@ show_files(const struct cli *cli, struct asked *asked, struct heapprof_model *co
 }
 
 int
-cli_table(struct cli *cli)
+cli_table(struct cli *cli, enum cli_table_of of)
 {
     struct heapprof_model **models = calloc(cli->operand_count, sizeof(*models));
     uint32_t *types = calloc(cli->operand_count, sizeof(*types));
@@ -179,7 +186,9 @@ cli_table(struct cli *cli)
         if (read == cli->operand_count && !sort(cli, models, names))
             status = cli_wrong(cli, "no memory");
         else if (read == cli->operand_count && find_types(cli, models, names, types)) {
-            status = show_files(cli, &asked, models, types, names);
+            if (of == CLI_TABLE_OF_GROWTH)
+                cli_check_order(cli, names[0], models[0], names[read - 1], models[read - 1]);
+            status = show_files(cli, &asked, models, types, names, of);
         }
     }
     if (asked.question.focus) regfree(&asked.focus);

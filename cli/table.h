@@ -20,7 +20,9 @@
     {CLI_JSON, NULL, "Write JSON"}, \
     CLI_OUTPUT_OPTION
 
-/* Shows all operands side by side. Returns a status. */
-int cli_table(struct cli *cli);
+enum cli_table_of {CLI_TABLE_OF_SUM, CLI_TABLE_OF_GROWTH};
+
+/* Shows all operands added up, or side by side. Returns a status. */
+int cli_table(struct cli *cli, enum cli_table_of of);
 
 #endif

@@ -1,11 +1,19 @@
 /* top.c - heapprof top: shows what is largest. */
+#include "cli/several.h"
 #include "cli/table.h"
+
+static int
+run(struct cli *cli)
+{
+    return cli_table(cli, CLI_TABLE_OF_SUM);
+}
 
 static const struct cli_option options[] = {CLI_TABLE_OPTIONS, {0}};
 
 static const struct cli_example examples[] = {
     { "heapprof top heap.pb.gz",
       "which lines of the application, and which call sites, hold most of the memory" },
+    { "heapprof top heapprof-*.pb.gz", "the same of all workers of a server" },
     { "heapprof top heap.pb.gz --group class", "which classes" },
     { "heapprof top heap.pb.gz --group gem --by alloc_space",
       "which gems allocate most, also what has died" },
@@ -19,7 +27,7 @@ static const struct cli_example examples[] = {
 
 const struct cli_command cli_top_command = {
     .name = "top",
-    .arguments = "FILE [--by=TYPE] [--group=GROUP] [-n N]",
+    .arguments = "FILE... [--by=TYPE] [--group=GROUP] [-n N]",
     .summary = "What is largest: by call site, function, class, gem, line of the application",
     .description =
         "Adds up the samples of the profile and shows the largest rows. The columns are: the\n"
@@ -27,6 +35,8 @@ const struct cli_command cli_top_command = {
         "it is in, and their mean age in garbage collections. Functions, files and gems also have\n"
         "a column for themselves and everything they called (cum); --sort=cum puts the largest of\n"
         "these first, also for lines of the application. 1 MB is 2^20 bytes.\n"
+        "\n"
+        CLI_SUM_HELP "\n"
         "\n"
         "A value is an estimate. In 19 of 20 cases the true value is within the error shown after\n"
         "\xc2\xb1. A value with ~ is no larger than its error: it cannot be told from noise. Rows\n"
@@ -44,6 +54,6 @@ const struct cli_command cli_top_command = {
     .options = options,
     .examples = examples,
     .least = 1,
-    .most = 1,
-    .run = cli_table,
+    .most = 1000,
+    .run = run,
 };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/html.h"
+#include "cli/several.h"
 #include "cli/sources.h"
 
 #define NODES_MOST 100000 /* before small nodes are folded: a browser is quick with this many */
@@ -73,6 +74,7 @@ fill_tables(struct report_page_tables *tables, const char *directory,
 
 struct shown {
     const struct cli *cli;
+    const char *name;
     const struct heapprof_model *model, *old;
     struct cli_sources sources;
 };
@@ -96,8 +98,8 @@ put_page(FILE *out, struct shown *shown, const struct report_page_tables *tables
 {
     const struct cli *cli = shown->cli;
     struct report_page page = {
-        .name = cli_html_name(cli->operands[0]),
-        .old = shown->old ? cli_html_name(cli->operands[1]) : NULL,
+        .name = cli_html_name(shown->name),
+        .old = shown->old ? cli_html_name(cli->values[CLI_DIFF]) : NULL,
         .model = shown->model,
         .tables = tables,
         .put_sources = cli->values[CLI_NO_SOURCES] ? cli_put_no_sources : cli_put_sources,
@@ -123,19 +125,21 @@ put(FILE *out, void *data)
 /* ---- the command ---- */
 
 static int
-view(const struct cli *cli, const struct heapprof_model *model, const struct heapprof_model *old)
+view(const struct cli *cli, const struct cli_sum *sum, const struct heapprof_model *old)
 {
     struct shown shown = {
-        .cli = cli, .model = model, .old = old, .sources.time_ns = model->time_ns
+        .cli = cli, .name = sum->name, .model = sum->model, .old = old,
+        .sources.time_ns = sum->model->time_ns
     };
     int status;
 
-    if (old && !common_type_p(model, old)) {
+    if (old && !common_type_p(sum->model, old)) {
         return cli_wrong(cli, "%s and %s have no kind of value in common",
-                         cli_name(cli->operands[0]), cli_name(cli->operands[1]));
+                         cli_name(cli->values[CLI_DIFF]), sum->name);
     }
     if (!cli_source_roots_find(&shown.sources.roots, cli, cli->values[CLI_SOURCES],
-                               cli->operands[0], rb_heapprof_model_comment(model, "directory: ")))
+                               cli->operands[0],
+                               rb_heapprof_model_comment(sum->model, "directory: ")))
         return CLI_USAGE;
     status = cli_html_show(cli, put, &shown, cli->values[CLI_OUTPUT], cli->values[CLI_OPEN]);
     if (status == CLI_DONE && !cli->values[CLI_NO_SOURCES])
@@ -144,22 +148,38 @@ view(const struct cli *cli, const struct heapprof_model *model, const struct hea
     return status;
 }
 
+/* Two files of one process may be meant as the old and the new one. */
+static void
+say_what_is_meant(const struct cli *cli, const struct cli_sum *sum)
+{
+    if (sum->given != 2 || sum->used != 1) return;
+    cli_wrong(cli, "%s and %s are of one process, and only the later one is shown; to see what "
+              "grew, type heapprof view --diff=OLD NEW",
+              cli_name(cli->operands[0]), cli_name(cli->operands[1]));
+}
+
 static int
 run(struct cli *cli)
 {
-    struct heapprof_model *model, *old = NULL;
+    const char *old_path = cli->values[CLI_DIFF];
+    struct heapprof_model *old = NULL;
+    struct cli_sum sum;
     int status = CLI_WRONG;
 
     if (!cli_html_there(cli)) return CLI_WRONG;
-    model = cli_read(cli, cli->operands[0]);
-    if (model && cli->operand_count > 1) old = cli_read(cli, cli->operands[1]);
-    if (model && (old || cli->operand_count == 1)) status = view(cli, model, old);
+    if (old_path && !(old = cli_read(cli, old_path))) return CLI_WRONG;
+    if (cli_sum_read(&sum, cli)) {
+        if (old) cli_check_order(cli, cli_name(old_path), old, sum.name, sum.model);
+        else say_what_is_meant(cli, &sum);
+        status = view(cli, &sum, old);
+    }
     rb_heapprof_model_free(old);
-    rb_heapprof_model_free(model);
+    cli_sum_free(&sum);
     return status;
 }
 
 static const struct cli_option options[] = {
+    {CLI_DIFF, NULL, "Show what changed since that profile, which is the older one"},
     CLI_HTML_OUTPUT_OPTION,
     {CLI_SOURCES, NULL, "Read source below that directory (default: where the profile is)"},
     {CLI_NO_SOURCES, NULL, "Leave out the lines of source that the profile's frames are at"},
@@ -170,7 +190,8 @@ static const struct cli_option options[] = {
 
 static const struct cli_example examples[] = {
     {"heapprof view heap.pb.gz", "a flame graph, in the browser"},
-    {"heapprof view after.pb.gz before.pb.gz", "what grew and what shrank, in colour"},
+    {"heapprof view --diff=before.pb.gz after.pb.gz", "what grew and what shrank, in colour"},
+    {"heapprof view heapprof-*.pb.gz", "all workers of a server in one picture"},
     {"heapprof view /var/tmp/heap.pb.gz --sources=.", "of a program whose code is here"},
     {"heapprof view heap.pb.gz -o heap.html --no-sources", "a page to pass on"},
     {0}
@@ -178,13 +199,15 @@ static const struct cli_example examples[] = {
 
 const struct cli_command cli_view_command = {
     .name = "view",
-    .arguments = "[options] FILE [OLD]",
+    .arguments = "[options] [--diff=OLD] FILE...",
     .summary = "A page with a flame graph, tables and sources",
     .description =
         "Writes one HTML page that needs no network, and prints its name. The page has a flame\n"
         "graph of any kind of value; search; a table by line of the application, function, class,\n"
         "file, gem or label; ages; what the resident memory (RSS) consists of; and the lines of\n"
-        "source, if they are found. With OLD it shows what changed since.\n"
+        "source, if they are found. With --diff=OLD it shows what changed since.\n"
+        "\n"
+        CLI_SUM_HELP "\n"
         "\n"
         "The application comes first: frames of gems are folded into one, and a click unfolds\n"
         "them. Beside the calls there are two other pictures: what allocates with its callers\n"
@@ -203,7 +226,7 @@ const struct cli_command cli_view_command = {
     .options = options,
     .examples = examples,
     .least = 1,
-    .most = 2,
+    .most = 1000,
     .writes_output = true,
     .run = run,
 };

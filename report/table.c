@@ -473,9 +473,8 @@ put_names(const struct table *table)
 {
     const struct report_look *look = table->look;
 
-    if (look->processes > 0) {
-        fprintf(table->out, "%u process%s, %u files", look->processes,
-                look->processes == 1 ? "" : "es", look->files);
+    if (look->files > 0) {
+        report_put(table->out, look->sum, 0, true);
         return;
     }
     for (uint32_t column = 0; column <= last(table); column++) {
@@ -652,7 +651,7 @@ report_table_json(FILE *out, const struct report_groups *groups, const struct re
     bool room = begin(&table);
 
     if (room) {
-        uint32_t type, files = look->processes > 0 ? look->files : last(&table) + 1;
+        uint32_t type, files = look->files > 0 ? look->files : last(&table) + 1;
         const struct heapprof_model *model = last_model(&table, &type);
         report_json_begin(&json, '{');
         report_json_member_begin(&json, "files", '[');

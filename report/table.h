@@ -13,10 +13,9 @@ struct report_look {
     unsigned width;   /* columns; 0: lines are as long as they are */
     bool     colour;
     bool     ruby;    /* options are named as in Ruby's API */
-    const char *const
-        *names;         /* the files' names: one a column; all of them if processes are added up */
-    uint32_t processes; /* number of processes that are added up; 0: they are not */
-    uint32_t files;    /* number of files of these processes */
+    const char *const *names; /* the files' names: one a column; all of them if some are added up */
+    uint32_t files;   /* if files are added up: how many names there are; otherwise 0 */
+    const char *sum;  /* what these are called together */
     const char *title; /* a line above the table; NULL: none */
     bool     headless; /* without the line that says what the files add up to */
     bool brief;        /* without rows that are noise and without the remarks below; what is not the

@@ -101,6 +101,6 @@ class TestHeapprofOptions < Test::Unit::TestCase
     assert_refused 2, /diff: NEW is missing/, "diff", "x"
     assert_refused 2, /run: COMMAND is missing/, "run", "-q"
     assert_refused 2, /x: this command takes no arguments/, "version", "x"
-    assert_refused 2, /c: this command takes 2 arguments/, "view", "a", "b", "c"
+    assert_refused 2, /b: this command takes 1 argument/, "convert", "--to=csv", "a", "b"
   end
 end

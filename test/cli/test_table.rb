@@ -229,7 +229,7 @@ class TestHeapprofTable < Test::Unit::TestCase
       end
       json = heapprof!("diff", "1", "10", "2", "--json", "--group=class").json
       assert_equal [%w[1 2 10], [120_000, 160_000, 200_000]], [json["files"], json["rows"][0]["values"]]
-      assert_equal %w[10 1], heapprof!("diff", "10", "1", "--json").json["files"]
+      assert_equal %w[10 1], heapprof("diff", "10", "1", "--json").json["files"]
     end
   end
 
@@ -304,7 +304,6 @@ class TestHeapprofTable < Test::Unit::TestCase
       assert_refused 1, /\Aheapprof top: \.: cannot be read: Is a directory\n/, "top", "."
       assert_refused 1, /heap.pb.gz: has no value that is called cpu; it has: alloc_objects alloc_space/, "top", "heap.pb.gz", "--by=cpu"
       assert_refused 2, /top: FILE is missing/, "top"
-      assert_refused 2, /b: this command takes 1 argument /, "top", "a", "b"
       assert_refused 2, /--group=banana: give one of: site /, "top", "heap.pb.gz", "--group=banana"
       assert_refused 2, /--group=label:: give one of: site /, "top", "heap.pb.gz", "--group=label:"
       assert_refused 2, /--count=x: give a whole number of 0 or more/, "top", "heap.pb.gz", "-nx"

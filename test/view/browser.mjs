@@ -41,7 +41,7 @@ export function write(profile) {
 // The page of a profile, or with old of what changed.
 export async function open(profile, { old, options = [], dark = false, width, height } = {}) {
     const html = join(directory, `${++files}.html`);
-    heapprof("view", write(profile), ...(old ? [write(old)] : []), "-o", html, ...options);
+    heapprof("view", ...(old ? ["--diff", write(old)] : []), write(profile), "-o", html, ...options);
     return openFile(html, { dark, width, height });
 }
 

@@ -22,9 +22,9 @@ function firstAndLast() {
     return [own[0].path, own.at(-1).path];
 }
 
-async function open(width, height, ...files) {
+async function open(width, height, ...words) {
     const html = join(directory, "page.html");
-    heapprof("view", ...files, "-o", html);
+    heapprof("view", ...words, "-o", html);
     const page = await openFile(html);
     await page.setViewport({ width, height });
     return page;
@@ -52,7 +52,7 @@ await page.select("#view", "callers");
 await picture(page, "#flame", "callers");
 await page.verify();
 
-page = await open(1280, 830, last, first);
+page = await open(1280, 830, "--diff", first, last);
 await picture(page, "#flame", "difference");
 await page.verify();
 await stop();

@@ -33,5 +33,5 @@ if (command.length === 1) {
     await shoot("unfolded", LOOKS[0][1], words, "#fold=no");
     await shoot("function", LOOKS[0][1], words, "#view=function&focus=0&source=0");
 }
-if (files.length === 0) await shoot("difference", LOOKS[0][1], ["view", write(RAILS), write(EARLIER)]);
+if (files.length === 0) await shoot("difference", LOOKS[0][1], ["view", "--diff", write(EARLIER), write(RAILS)]);
 await stop();

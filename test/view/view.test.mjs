@@ -88,7 +88,7 @@ test("what is wrong is said in a line, with 1 for a file and 2 for the command l
     fails(1, /No such file/, join(directory, "none"));
     fails(1, /No such file/, write(SHOP), join(directory, "none"));
     fails(1, /^heapprof view: \/none\/x\.html: No such file/, write(SHOP), "-o", "/none/x.html");
-    fails(1, /have no kind of value in common/, write(SHOP), write({ types: [["inuse_space", "megabytes"]], samples: [] }));
+    fails(1, /have no kind of value in common/, write(SHOP), "--diff", write({ types: [["inuse_space", "megabytes"]], samples: [] }));
     fails(2, /usage: heapprof view/);
     assert.match(heapprof("view", "--help"), /Examples:/);
 });
