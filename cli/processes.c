@@ -24,8 +24,8 @@ same_text_p(const char *one, const char *other)
     return one && other && !strcmp(one, other);
 }
 
-static bool
-same_process_p(const struct heapprof_model *one, const struct heapprof_model *other)
+bool
+cli_processes_same_p(const struct heapprof_model *one, const struct heapprof_model *other)
 {
     return one->time_ns - one->duration_ns == other->time_ns - other->duration_ns &&
            same_text_p(rb_heapprof_model_comment(one, "pid: "),
@@ -49,7 +49,7 @@ find_series(struct series *series, struct heapprof_model *const *models, uint32_
         uint32_t process = 0, at;
         series->next[i] = UINT32_MAX;
         while (process < series->count &&
-               !same_process_p(models[series->first[process]], models[i]))
+               !cli_processes_same_p(models[series->first[process]], models[i]))
             process++;
         if (process == series->count) {
             series->first[series->count++] = i;
@@ -159,7 +159,7 @@ process_of(const struct cli_processes *processes, const struct heapprof_model *m
 {
     uint32_t process = 0;
 
-    while (process < processes->count && !same_process_p(processes->models[process], model))
+    while (process < processes->count && !cli_processes_same_p(processes->models[process], model))
         process++;
     return process;
 }

@@ -7,6 +7,9 @@
 
 #include "pprof/model.h"
 
+/* Returns whether one process has written both files. */
+bool cli_processes_same_p(const struct heapprof_model *one, const struct heapprof_model *other);
+
 /* The arguments for report_groups_make. */
 struct cli_processes {
     const struct heapprof_model **models; /* each run of together models makes a column */

@@ -1,25 +1,15 @@
-/* run.c - heapprof run: runs a command with the profiler on.
- *
- * The profiles that were written are found by their names (the out template) and times. heapprof
- * writes its messages to stderr: stdout belongs to the command.
- */
+/* run.c - heapprof run: runs a command with the profiler on. What its processes have written is
+ * told at the end (written.c). */
 #include "cli/cli.h"
 
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "cli/child.h"
+#include "cli/written.h"
 #include "os/file.h"
-#include "pprof/combine.h"
 #include "profiler/options.h"
-#include "report/overview.h"
-#include "report/text.h"
-
-#define ROWS 5
-#define PROCESSES_MOST 1000
 
 /* ---- the environment ---- */
 
@@ -86,151 +76,6 @@ settings(const struct cli *cli)
     return text;
 }
 
-/* ---- the profiles ---- */
-
-/* Returns the template as a pattern for glob: a letter after '%' stands for any text. */
-static char *
-pattern_of(const char *out)
-{
-    char *pattern = malloc(strlen(out) * 2 + 1), *to = pattern;
-
-    if (!pattern) return NULL;
-    for (; *out; out++) {
-        if (*out == '%' && out[1] && *++out != '%') *to++ = '*';
-        else {
-            if (strchr("*?[\\", *out)) *to++ = '\\';
-            *to++ = *out;
-        }
-    }
-    *to = '\0';
-    return pattern;
-}
-
-/* Returns the value of the last out in RUBY_HEAPPROF, in a block from malloc. */
-static char *
-out_of(const char *heapprof)
-{
-    const char *out = "heapprof-%p.pb.gz";
-    size_t length = strlen(out);
-
-    for (const char *at = heapprof; at; at = strchr(at, ',')) {
-        if (*at == ',') at++;
-        if (strncmp(at, "out=", 4)) continue;
-        out = at + 4;
-        length = strcspn(out, ",");
-    }
-    return strndup(out, length);
-}
-
-static bool
-since_p(const char *path, const struct timespec *start)
-{
-    struct stat status;
-
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
-           (status.st_mtim.tv_sec > start->tv_sec ||
-            (status.st_mtim.tv_sec == start->tv_sec && status.st_mtim.tv_nsec >= start->tv_nsec));
-}
-
-/* Shows the top of the sum. */
-static void
-show(const struct heapprof_model *sum, const char *name)
-{
-    const struct report_question question = {.group = REPORT_SITE, .frames = 3};
-    const struct report_look look = {.limit = ROWS, .width = cli_width(), .names = &name};
-    uint32_t type = rb_heapprof_model_default_type(sum);
-
-    putc('\n', stderr);
-    report_overview(stderr, &question, &sum, &type, 1, &look);
-}
-
-/* Whether both profiles come from one process. The later one has all that is alive then. */
-static bool
-same_process_p(const struct heapprof_model *one, const struct heapprof_model *other)
-{
-    const char *pid = rb_heapprof_model_comment(one, "pid: "),
-               *other_pid = rb_heapprof_model_comment(other, "pid: ");
-
-    return pid && other_pid && !strcmp(pid, other_pid);
-}
-
-/* Keeps the profile, unless there is a later one from its process. It replaces an earlier one
- * from its process. Returns how many are kept then. */
-static size_t
-keep_last(const struct heapprof_model **models, const char **names, size_t count,
-          const struct heapprof_model *model, const char *name)
-{
-    const struct heapprof_model *unwanted = model;
-    size_t at = 0;
-
-    while (at < count && !same_process_p(models[at], model)) at++;
-    if (at == count || models[at]->time_ns <= model->time_ns) {
-        unwanted = at < count ? models[at] : NULL;
-        models[at] = model;
-        names[at] = name;
-    }
-    rb_heapprof_model_free((struct heapprof_model *)unwanted);
-    return at < count ? count : count + 1;
-}
-
-/* Says which files were written. Puts the last profile of each process into models and names.
- * Returns how many processes have a profile that could be read. */
-static size_t
-read_files(const struct cli *cli, const glob_t *found, const struct timespec *start,
-           const struct heapprof_model **models, const char **names)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < found->gl_pathc && count < PROCESSES_MOST; i++) {
-        const char *path = found->gl_pathv[i];
-        const struct heapprof_model *model;
-        if (!since_p(path, start)) continue;
-        report_print(stderr, "heapprof run: wrote %s\n", path);
-        model = cli_read(cli, path);
-        if (model) count = keep_last(models, names, count, model, path);
-    }
-    return count;
-}
-
-static void
-say_top(const struct cli *cli, const glob_t *found, const struct timespec *start)
-{
-    const struct heapprof_model *models[PROCESSES_MOST];
-    const char *names[PROCESSES_MOST];
-    int signs[PROCESSES_MOST];
-    char error[HEAPPROF_COMBINE_ERROR_MAX], together[64];
-    size_t count = read_files(cli, found, start, models, names);
-    struct heapprof_model *sum;
-
-    for (size_t i = 0; i < count; i++) signs[i] = 1;
-    if (count == 0) {
-        cli_wrong(cli, "no profile was written: is %s run by a ruby that has the heap profiler?",
-                  cli->operands[0]);
-        return;
-    }
-    snprintf(together, sizeof(together), "%zu processes together", count);
-    sum = rb_heapprof_combine(models, signs, names, count, error);
-    if (sum) show(sum, count == 1 ? names[0] : together);
-    else cli_wrong(cli, "%s", error);
-    rb_heapprof_model_free(sum);
-    while (count > 0) rb_heapprof_model_free((struct heapprof_model *)models[--count]);
-}
-
-static void
-say_files(const struct cli *cli, const char *heapprof, const struct timespec *start)
-{
-    char *out = out_of(heapprof), *pattern = out ? pattern_of(out) : NULL;
-    glob_t found = {0};
-
-    if (pattern) {
-        glob(pattern, 0, NULL, &found);
-        say_top(cli, &found, start);
-    }
-    globfree(&found);
-    free(pattern);
-    free(out);
-}
-
 /* ---- the whole ---- */
 
 /* Checks what the ruby would refuse: it would say so and run without the profiler. Returns a
@@ -274,7 +119,7 @@ run(struct cli *cli)
     else {
         cli_child_wait(&child);
         cli_child_restore(&child);
-        if (!cli->values[CLI_QUIET]) say_files(cli, heapprof, &began);
+        if (!cli->values[CLI_QUIET]) cli_written_say(cli, heapprof, &began);
         status = cli_child_end_like(&child);
     }
     free(heapprof);
@@ -304,7 +149,7 @@ static const struct cli_example examples[] = {
     { "heapprof run --interval=64k -- bundle exec rake import",
       "the same with a sample every 64 kB allocated" },
     { "heapprof run --every=60 --keep=10 -- bundle exec puma",
-      "a profile of a server every minute" },
+      "a profile of a server every minute; what grew is shown when it ends" },
     { 0 }
 };
 
@@ -314,8 +159,9 @@ const struct cli_command cli_run_command = {
     .summary = "Run a command with the profiler on",
     .description =
         "Runs the command with RUBY_HEAPPROF set. Each Ruby process of the command writes a\n"
-        "profile when it ends. At the end heapprof prints on stderr the names of these files and\n"
-        "the largest rows. It passes signals on to the command, and ends with the command's exit\n"
+        "profile when it ends. At the end heapprof prints on stderr the names of these files, a\n"
+        "line for each process, and the largest rows; with --every, the rows that grew most. It\n"
+        "passes signals on to the command, and ends with the command's exit\n"
         "status or signal. The exit status is 127 if the command is not found, and 126 if it\n"
         "cannot be run. The ruby has to be one with the heap profiler.\n"
         "\n"

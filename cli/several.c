@@ -93,6 +93,37 @@ cli_sum_free(struct cli_sum *sum)
     rb_heapprof_model_free(sum->model);
 }
 
+static int
+by_time(const void *a, const void *b)
+{
+    const struct heapprof_model *const *one = a, *const *other = b;
+
+    return ((*one)->time_ns > (*other)->time_ns) - ((*one)->time_ns < (*other)->time_ns);
+}
+
+bool
+cli_sort_by_time(struct heapprof_model **models, const char **names, size_t count)
+{
+    struct heapprof_model **sorted = malloc((count + 1) * sizeof(*sorted));
+    const char **sorted_names = malloc((count + 1) * sizeof(*sorted_names));
+    bool room = sorted && sorted_names;
+
+    if (room && count > 0) {
+        memcpy(sorted, models, count * sizeof(*sorted));
+        qsort(sorted, count, sizeof(*sorted), by_time);
+        for (size_t i = 0; i < count; i++) {
+            size_t from = 0;
+            while (models[from] != sorted[i]) from++;
+            sorted_names[i] = names[from];
+        }
+        memcpy(models, sorted, count * sizeof(*models));
+        memcpy(names, sorted_names, count * sizeof(*names));
+    }
+    free(sorted);
+    free(sorted_names);
+    return room;
+}
+
 void
 cli_check_order(const struct cli *cli, const char *old_name, const struct heapprof_model *old,
                 const char *name, const struct heapprof_model *model)

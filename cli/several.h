@@ -7,8 +7,8 @@
 
 /* For the description of a command that adds its files up. */
 #define CLI_SUM_HELP \
-    "Several files are added up, as those of a server's workers. If a process has written several\n" \
-    "of them, its last one counts: it has all that is alive."
+    "Several files are added up, as those of a server's workers. If a process has written\n" \
+    "several of them, its last one counts: it has all that is alive."
 
 /* Writes what `used` of the given files are called together. The first of their names is
  * `name`. */
@@ -24,6 +24,9 @@ struct cli_sum {
  * user what is wrong. The caller frees the sum either way. */
 bool cli_sum_read(struct cli_sum *sum, struct cli *cli);
 void cli_sum_free(struct cli_sum *sum);
+
+/* Puts the files in the order of their times. Returns false if there is no memory. */
+bool cli_sort_by_time(struct heapprof_model **models, const char **names, size_t count);
 
 /* Says so if the profile that stands for OLD was taken after the other one. */
 void cli_check_order(const struct cli *cli, const char *old_name, const struct heapprof_model *old,

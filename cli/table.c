@@ -106,40 +106,15 @@ find_types(const struct cli *cli, struct heapprof_model *const *models, const ch
     return true;
 }
 
-static int
-by_time(const void *a, const void *b)
-{
-    const struct heapprof_model *const *one = a, *const *other = b;
-
-    return ((*one)->time_ns > (*other)->time_ns) - ((*one)->time_ns < (*other)->time_ns);
-}
-
 /* Sorts three or more files by their times, if they have times: a shell expands heapprof-*.pb.gz
  * with the tenth before the second. Two files stay in the order that the user gave. */
 static bool
 sort(const struct cli *cli, struct heapprof_model **models, const char **names)
 {
     size_t count = cli->operand_count;
-    struct heapprof_model **sorted;
-    const char **sorted_names;
 
     for (size_t i = 0; i < count; i++) if (count < 3 || models[i]->time_ns == 0) return true;
-    sorted = malloc(count * sizeof(*sorted));
-    sorted_names = malloc(count * sizeof(*sorted_names));
-    if (sorted && sorted_names) {
-        memcpy(sorted, models, count * sizeof(*sorted));
-        qsort(sorted, count, sizeof(*sorted), by_time);
-        for (size_t i = 0; i < count; i++) {
-            size_t from = 0;
-            while (models[from] != sorted[i]) from++;
-            sorted_names[i] = names[from];
-        }
-        memcpy(models, sorted, count * sizeof(*models));
-        memcpy(names, sorted_names, count * sizeof(*names));
-    }
-    free(sorted);
-    free(sorted_names);
-    return sorted && sorted_names;
+    return cli_sort_by_time(models, names, count);
 }
 
 /* Shows the files, whose models are in the order of their times. Returns a status. */

@@ -30,7 +30,7 @@ class TestHeapprofRun < Test::Unit::TestCase
       ran = run_profiled("--output=worker-%p.pb.gz", *RUBY, "-e", "2.times { fork { } }; Process.waitall")
       assert_equal 3, Dir["worker-*.pb.gz"].size
       assert_equal 3, ran.err.scan(/^heapprof run: wrote worker-\d+\.pb\.gz$/).size
-      assert_match "3 processes together: inuse_space ", ran.err
+      assert_match "3 files added up: inuse_space ", ran.err
     end
   end
 
@@ -38,10 +38,35 @@ class TestHeapprofRun < Test::Unit::TestCase
     in_directory do
       script = '3.times { |i| ObjectSpace::HeapProfile.snapshot.write("p-#{i}.pb.gz") }; File.unlink("p-1.pb.gz")'
       ran = run_profiled("--output=p-%p.pb.gz", *RUBY, "-e", script)
-      files = ran.err.scan(/^heapprof run: wrote (.*)$/).flatten
-      assert_equal %w[p-0.pb.gz p-2.pb.gz], files.grep(/p-.\.pb/)
-      last = (files - %w[p-0.pb.gz p-2.pb.gz]).first
-      assert_match "\n#{last}: inuse_space ", ran.err
+      assert_match(/\Aheapprof run: process (\d+) wrote 3 files: p-0\.pb\.gz to p-\1\.pb\.gz\n\n/, ran.err)
+      assert_match(/^p-0\.pb\.gz, p-2\.pb\.gz to p-\d+\.pb\.gz: inuse_space /, ran.err)
+    end
+  end
+
+  # Two processes write again and again, and keep more each time. Their parent has a single file.
+  GROWING = <<~'RUBY'
+    LEAK = []
+    work = -> do
+      ObjectSpace::HeapProfile.snapshot.write("w-#{$$}-0.pb.gz")
+      2.times do |i|
+        20_000.times { LEAK << "x" * 100 }
+        ObjectSpace::HeapProfile.snapshot.write("w-#{$$}-#{i + 1}.pb.gz")
+      end
+    end
+    2.times { fork(&work) }
+    Process.waitall
+  RUBY
+
+  def test_of_processes_with_several_profiles_it_is_shown_what_grew
+    in_directory do
+      File.write("leak.rb", GROWING)
+      ran = run_profiled("--output=w-%p.pb.gz", "--interval=4096", *RUBY, "leak.rb")
+      assert_equal 0, ran.status
+      told = ran.err.lines.take_while { |line| line.start_with?("heapprof run: ") }
+      assert_equal [2, 1], [told.grep(/process \d+ wrote 4 files: w-\d+-0\.pb\.gz to w-/).size, told.grep(/ wrote w-\d+\.pb\.gz$/).size]
+      assert_equal 3, told.size
+      assert_match(/^2 processes, 8 files: inuse_space grew by/, ran.err)
+      assert_match(/^by line of the application.*\n.*\nkept growing:\n.*leak\.rb:5/, ran.err)
     end
   end
 
