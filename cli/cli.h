@@ -7,7 +7,8 @@
  * completions are printed from them. So nothing is said twice.
  *
  * Exit statuses: CLI_DONE; CLI_WRONG if a file or its content is wrong; CLI_USAGE if the command
- * line is wrong. For the last two, a line on stderr says what is wrong, or what is accepted. */
+ * line is wrong; CLI_OVER if more has grown than --fail-over allows. Unless it is CLI_DONE, a line
+ * on stderr says what is wrong, or what is accepted. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +19,7 @@
 #include "pprof/model.h"
 #include "report/export.h"
 
-enum cli_status {CLI_DONE = 0, CLI_WRONG = 1, CLI_USAGE = 2};
+enum cli_status {CLI_DONE = 0, CLI_WRONG = 1, CLI_USAGE = 2, CLI_OVER = 3};
 
 /* An option of a command. Its name, its letter and what its value is are in options.h. */
 struct cli_option {
@@ -107,6 +108,11 @@ int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((for
  * the option is not given. Returns false after telling the user what is wrong. */
 bool cli_number(const struct cli *cli, enum cli_option_id option, long least, long default_number,
                 long *number);
+
+/* Sets *bytes to the option's value, a size such as 5MB, 512k or 4G of units of 2^10; or to
+ * default_bytes if the option is not given. Returns false after telling the user what is wrong. */
+bool cli_size(const struct cli *cli, enum cli_option_id option, size_t default_bytes,
+              size_t *bytes);
 
 /* ---- files ---- */
 

@@ -7,7 +7,12 @@ run(struct cli *cli)
     return cli_table(cli, CLI_TABLE_OF_GROWTH);
 }
 
-static const struct cli_option options[] = {CLI_TABLE_OPTIONS, {0}};
+static const struct cli_option options[] = {
+    CLI_TABLE_OPTIONS,
+    {CLI_FAIL_OVER, NULL,
+     "Exit with status 3 if the growth, less its error, is more than SIZE: 5MB, 512k"},
+    {0}
+};
 
 static const struct cli_example examples[] = {
     { "heapprof diff before.pb.gz after.pb.gz",
@@ -15,12 +20,14 @@ static const struct cli_example examples[] = {
     { "heapprof diff before.pb.gz after.pb.gz --group class", "which classes" },
     { "heapprof diff heapprof-*.pb.gz",
       "of a series: first what kept growing, as a leak does; of workers, all together" },
+    { "heapprof diff before.pb.gz after.pb.gz --fail-over=5MB --github",
+      "in a workflow of GitHub: fails, and marks the lines that grew" },
     { 0 }
 };
 
 const struct cli_command cli_diff_command = {
     .name = "diff",
-    .arguments = "OLD NEW... [--by=TYPE] [--group=GROUP] [-n N]",
+    .arguments = "OLD NEW... [--by=TYPE] [--group=GROUP] [-n N] [--fail-over=SIZE]",
     .summary = "What has grown from one profile to the next: where a leak is",
     .description =
         "Shows what grew most from the first profile to the last, and by how much. What shrank\n"
@@ -36,7 +43,15 @@ const struct cli_command cli_diff_command = {
         "\n"
         "A value with ~ has grown by no more than its error: it cannot be told from noise. With\n"
         "two profiles of one run, only what came and went between them has an error. What stayed\n"
-        "was measured by the same samples.",
+        "was measured by the same samples.\n"
+        "\n"
+        CLI_TABLE_FINDINGS_HELP "\n"
+        "Only rows that grew by more than their error are written then.\n"
+        "\n"
+        "With --fail-over=SIZE the exit status is 3 if all that is shown grew together by more\n"
+        "than SIZE, even if the growth is less by its error; a line on stderr says so. --focus,\n"
+        "--ignore and --by say what counts. The other statuses are 1, if a file is wrong, and 2,\n"
+        "if the command line is.",
     .options = options,
     .examples = examples,
     .least = 2,

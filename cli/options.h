@@ -40,6 +40,9 @@
     LETTER(QUIET,    "--quiet",    'q', NULL,      "Nothing is said at the end") \
     WORD(JSON,       "--json",        NULL,      "The answer is JSON") \
     WORD(SARIF,      "--sarif",       NULL,      "The answer is SARIF 2.1.0") \
+    WORD(MARKDOWN,   "--markdown",    NULL,      "The answer is a table of Markdown") \
+    WORD(GITHUB,     "--github",      NULL,      "The answer is warnings of GitHub's workflows") \
+    WORD(FAIL_OVER,  "--fail-over",   "SIZE",    "Growth above which the exit status is 3") \
     WORD(JUNIT,      "--junit",       NULL,      "The answer is JUnit's XML") \
     WORD(OPEN,       "--open",        NULL,      "A browser opens the page") \
     /* what is measured, and when */ \

@@ -8,6 +8,7 @@
  */
 #include "cli/cli.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -71,6 +72,40 @@ cli_number(const struct cli *cli, enum cli_option_id option, long least, long de
     if (end != text && !*end && errno == 0 && *number >= least) return true;
     cli_usage(cli, "%s=%s: give a whole number of %ld or more",
               cli_option_words[option].name, text, least);
+    return false;
+}
+
+/* Returns the shift of a unit: "", "k", "kB", "MB", "G". Returns 64 if it is none. */
+static unsigned
+shift_of(const char *unit)
+{
+    static const char units[] = "KMGT";
+    const char *found;
+
+    while (*unit == ' ') unit++;
+    if (!*unit || !strcmp(unit, "B")) return 0;
+    found = strchr(units, toupper((unsigned char)*unit));
+    if (!found || (unit[1] && strcmp(unit + 1, "B"))) return 64;
+    return 10 * (unsigned)(found - units + 1);
+}
+
+bool
+cli_size(const struct cli *cli, enum cli_option_id option, size_t default_bytes, size_t *bytes)
+{
+    const char *text = cli->values[option];
+    char *end;
+
+    *bytes = default_bytes;
+    if (!text) return true;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    unsigned shift = shift_of(end);
+    if (end != text && text[0] != '-' && errno == 0 && shift < 64 && number <= SIZE_MAX >> shift) {
+        *bytes = (size_t)number << shift;
+        return true;
+    }
+    cli_usage(cli, "%s=%s: give a size, such as 512k, 5MB or 4G", cli_option_words[option].name,
+              text);
     return false;
 }
 

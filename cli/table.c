@@ -6,14 +6,25 @@
 
 #include "cli/processes.h"
 #include "cli/several.h"
+#include "report/findings.h"
 #include "report/overview.h"
 #include "report/pattern.h"
+#include "report/ranking.h"
+#include "report/text.h"
 
 /* The question, and what has to be freed after it. */
 struct asked {
     struct report_question question;
     struct report_look look;
     regex_t focus, ignore;
+    size_t most; /* growth that --fail-over allows */
+};
+
+/* What is shown, as report_groups_make takes it. */
+struct shown {
+    const struct heapprof_model *const *models;
+    const uint32_t *types;
+    uint32_t count;
 };
 
 /* Compiles the option's pattern, if it has one. Returns false after telling the user what is
@@ -27,6 +38,25 @@ compile(const struct cli *cli, enum cli_option_id option, regex_t *regex, const 
     if (report_pattern_compile(pattern, regex, where, error)) return true;
     cli_usage(cli, "%s=%s: %s", cli_option_words[option].name, pattern, error);
     return false;
+}
+
+/* Returns false after telling the user that the answer has only one form. */
+static bool
+one_form_p(const struct cli *cli)
+{
+    static const enum cli_option_id all[] = {CLI_JSON, CLI_MARKDOWN, CLI_SARIF, CLI_GITHUB};
+    const char *first = NULL;
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        const char *name = cli_option_words[all[i]].name;
+        if (!cli->values[all[i]]) continue;
+        if (first) {
+            cli_usage(cli, "%s and %s: give one of them", first, name);
+            return false;
+        }
+        first = name;
+    }
+    return true;
 }
 
 static bool
@@ -45,7 +75,9 @@ ask(const struct cli *cli, struct asked *asked)
     asked->question.directory = cli->values[CLI_APP];
     asked->question.focus_text = cli->values[CLI_FOCUS];
     asked->question.ignore_text = cli->values[CLI_IGNORE];
-    if (!cli_number(cli, CLI_COUNT, 0, 20, &count) || !cli_number(cli, CLI_FRAMES, 0, 3, &frames))
+    if (!cli_number(cli, CLI_COUNT, 0, cli->values[CLI_GITHUB] ? 10 : 20, &count) ||
+        !cli_number(cli, CLI_FRAMES, 0, 3, &frames) ||
+        !cli_size(cli, CLI_FAIL_OVER, 0, &asked->most) || !one_form_p(cli))
         return false;
     asked->look.limit = (size_t)count;
     asked->question.frames = cli->values[CLI_JSON] ? REPORT_WHOLE_STACKS : (size_t)frames;
@@ -55,30 +87,106 @@ ask(const struct cli *cli, struct asked *asked)
 
 /* Shows one table, of the groups that the question names. */
 static bool
-show_groups(const struct asked *asked, const struct heapprof_model *const *models,
-            const uint32_t *types, uint32_t count, bool json)
+show_groups(const struct asked *asked, const struct report_question *question,
+            const struct shown *shown, report_table_i *table)
 {
     struct report_groups groups;
-    bool done = report_groups_make(&groups, &asked->question, models, types, count) &&
-                (json ? report_table_json : report_table_text)(stdout, &groups, &asked->look);
+    bool done = report_groups_make(&groups, question, shown->models, shown->types, shown->count) &&
+                table(stdout, &groups, &asked->look);
 
     report_groups_free(&groups);
     return done;
 }
 
+/* Shows findings: by line of the application, unless the user names a group, or no line is the
+ * application's. */
+static bool
+show_findings(struct asked *asked, const struct shown *shown, bool grouped, report_table_i *table)
+{
+    struct report_question question = asked->question;
+    struct report_groups groups;
+    bool done, own;
+
+    if (grouped) return show_groups(asked, &question, shown, table);
+    question.group = REPORT_APP;
+    done = report_groups_make(&groups, &question, shown->models, shown->types, shown->count);
+    own = done && report_any_own_p(&groups);
+    asked->look.brief = true; /* the row of what is not the application's is last */
+    if (own) done = table(stdout, &groups, &asked->look);
+    report_groups_free(&groups);
+    return done && !own ? show_groups(asked, &asked->question, shown, table) : done;
+}
+
+/* The functions that write an answer in a form. */
+static const struct {
+    enum cli_option_id option;
+    report_table_i *table;
+    bool findings;
+} forms[] = {
+    {CLI_SARIF, report_findings_sarif, true},     {CLI_GITHUB, report_findings_github, true},
+    {CLI_MARKDOWN, report_table_markdown, false}, {CLI_JSON, report_table_json, false},
+    {CLI_NO_OPTION, report_table_text, false},
+};
+
+static size_t
+form_of(const struct cli *cli)
+{
+    size_t form = 0;
+
+    while (forms[form].option && !cli->values[forms[form].option]) form++;
+    return form;
+}
+
+static bool
+show_in_form(const struct cli *cli, struct asked *asked, const struct shown *shown)
+{
+    size_t form = form_of(cli);
+    report_table_i *table = forms[form].table;
+    const struct report_question *question = &asked->question;
+
+    if (forms[form].findings) return show_findings(asked, shown, cli->values[CLI_GROUP], table);
+    if (cli->values[CLI_GROUP]) return show_groups(asked, question, shown, table);
+    if (table == report_table_json) {
+        return report_overview_json(stdout, question, shown->models, shown->types, shown->count,
+                                    &asked->look);
+    }
+    return report_overview(stdout, question, shown->models, shown->types, shown->count,
+                           &asked->look, table);
+}
+
+/* Returns CLI_OVER, after a line, if the values grew by more than --fail-over, even if the growth
+ * is as small as its error allows. */
+static int
+check_growth(const struct cli *cli, const struct asked *asked, const struct shown *shown)
+{
+    struct report_growth growth;
+    char sum[REPORT_AMOUNT_MAX], error[REPORT_AMOUNT_MAX], most[REPORT_AMOUNT_MAX];
+
+    if (!cli->values[CLI_FAIL_OVER]) return CLI_DONE;
+    if (!report_growth_find(&growth, &asked->question, shown->models, shown->types, shown->count))
+        return cli_wrong(cli, "no memory");
+    if (growth.value - growth.error <= (double)asked->most) return CLI_DONE;
+    report_amount(sum, growth.value, growth.unit);
+    report_amount(error, growth.error, growth.unit);
+    report_amount(most, (double)asked->most, growth.unit);
+    cli_wrong(cli, "%s grew by %s \xc2\xb1 %s: more than %s (--fail-over=%s)", growth.type, sum,
+              error, most, cli->values[CLI_FAIL_OVER]);
+    return CLI_OVER;
+}
+
 /* Shows the models. Returns a status. */
 static int
-show(const struct cli *cli, struct asked *asked, const struct heapprof_model *const *models,
-     const uint32_t *types, uint32_t count)
+show(const struct cli *cli, struct asked *asked, const struct shown *shown)
 {
-    bool json = cli->values[CLI_JSON], done;
+    bool text = forms[form_of(cli)].table == report_table_text;
+    int status, over;
 
     asked->look.width = cli_width();
     asked->look.colour = cli_colour();
-    if (!json) cli_page();
-    if (json || cli->values[CLI_GROUP]) done = show_groups(asked, models, types, count, json);
-    else done = report_overview(stdout, &asked->question, models, types, count, &asked->look);
-    return done ? cli_finish(cli) : cli_wrong(cli, "no memory");
+    if (text) cli_page();
+    status = show_in_form(cli, asked, shown) ? cli_finish(cli) : cli_wrong(cli, "no memory");
+    over = status == CLI_DONE ? check_growth(cli, asked, shown) : CLI_DONE;
+    return over == CLI_DONE ? status : over;
 }
 
 /* Finds the type of the first file. In each other file it finds the type of the same name, which
@@ -137,7 +245,9 @@ show_files(const struct cli *cli, struct asked *asked, struct heapprof_model *co
         asked->look.sum = sum;
         if (of == CLI_TABLE_OF_SUM) cli_sum_name(sum, names[0], processes.files, count);
         else cli_processes_name(sum, &processes);
-        status = show(cli, asked, processes.models, processes.types, processes.count);
+        status = show(cli, asked, &(struct shown){
+            .models = processes.models, .types = processes.types, .count = processes.count,
+        });
     }
     cli_processes_free(&processes);
     return status;

@@ -18,9 +18,18 @@
     {CLI_FRAMES, NULL, "Show the N innermost frames of a call site (default: 3)"}, \
     {CLI_APP, NULL, "Where the application's code is (default: as the file says)"}, \
     {CLI_JSON, NULL, "Write JSON"}, \
+    {CLI_MARKDOWN, NULL, "Write a table of Markdown, as for a comment on a pull request"}, \
+    {CLI_SARIF, NULL, "Write SARIF 2.1.0: rows as findings at lines of source"}, \
+    {CLI_GITHUB, NULL, "Write a ::warning of GitHub's workflows for each row (the first 10)"}, \
     CLI_OUTPUT_OPTION
 
 enum cli_table_of {CLI_TABLE_OF_SUM, CLI_TABLE_OF_GROWTH};
+
+/* For the description of these commands. */
+#define CLI_TABLE_FINDINGS_HELP \
+    "--sarif and --github write rows at their lines of source: by lines of the application, or,\n" \
+    "if none is known, by call site. Files are named as they are below the application's\n" \
+    "directory; --app=DIR says where that was."
 
 /* Shows all operands added up, or side by side. Returns a status. */
 int cli_table(struct cli *cli, enum cli_table_of of);

@@ -50,7 +50,9 @@ const struct cli_command cli_top_command = {
         "its\n"
         "extension asks of malloc), library (that asks malloc), app (the innermost line of the\n"
         "application's own code), label:KEY (any label of the file). Memory of Ruby's own tables,\n"
-        "[VM], has rows of its own in each group: no line is charged for it.",
+        "[VM], has rows of its own in each group: no line is charged for it.\n"
+        "\n"
+        CLI_TABLE_FINDINGS_HELP,
     .options = options,
     .examples = examples,
     .least = 1,

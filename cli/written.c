@@ -140,7 +140,7 @@ show(struct written *written, bool growth)
         look.sum = sum;
         putc('\n', stderr);
         room = report_overview(stderr, &question, processes.models, processes.types,
-                               processes.count, &look);
+                               processes.count, &look, report_table_text);
     }
     cli_processes_free(&processes);
     return room;

@@ -78,7 +78,8 @@ write_table(FILE *out, const struct heapprof_ask *ask, const struct answer_quest
     bool room;
 
     if (!ask->group)
-        return report_overview(out, &asked->question, models, types, count, &asked->look);
+        return report_overview(out, &asked->question, models, types, count, &asked->look,
+                               report_table_text);
     room = report_groups_make(&groups, &asked->question, models, types, count) &&
            report_table_text(out, &groups, &asked->look);
     report_groups_free(&groups);

@@ -192,6 +192,90 @@ report_row_frames(const struct report_groups *groups, uint32_t number, report_fr
     return room;
 }
 
+struct shown_frames {
+    const struct report_groups *groups;
+    const char *directory; /* the application's */
+    size_t count;
+    bool   own_shown;
+    report_shown_frame_i *each;
+    void  *data;
+};
+
+static void
+show_frame(void *data, const struct report_frame *frame, bool own)
+{
+    struct shown_frames *frames = data;
+    bool near = frames->count++ < frames->groups->question.frames;
+    char text[4096];
+    int length = 0;
+
+    if (!near && (!own || frames->own_shown)) return;
+    frames->own_shown = frames->own_shown || own;
+    text[0] = '\0';
+    const char *file = report_short_path(frame->file, frames->directory);
+    bool template = file[0] && !strcmp(frame->name, file);
+    if (file[0]) length = snprintf(text, sizeof(text), "%s:%lld", file, (long long)frame->line);
+    if (length >= 0 && (size_t)length < sizeof(text) && !template) {
+        size_t left = sizeof(text) - (size_t)length;
+        if (frame->name[0])
+            snprintf(text + length, left, "%s'%s'", length ? ":in " : "", frame->name);
+        else snprintf(text + length, left, " 0x%llx", (unsigned long long)frame->address);
+    }
+    frames->each(frames->data, text, near);
+}
+
+bool
+report_row_shown_frames(const struct report_groups *groups, uint32_t row,
+                        report_shown_frame_i *each, void *data)
+{
+    struct shown_frames frames = {
+        .groups = groups, .directory = report_row_directory(groups, row), .each = each,
+        .data = data,
+    };
+
+    return report_row_frames(groups, row, show_frame, &frames);
+}
+
+/* ---- where it is ---- */
+
+struct place_search {
+    const char *directory; /* the application's */
+    struct report_place place;
+};
+
+static void
+note_place(void *data, const struct report_frame *frame, bool own)
+{
+    struct place_search *search = data;
+
+    if (strchr("<([", frame->file[0])) return; /* no file, or none that a user has */
+    if (search->place.file && (search->place.own || !own)) return;
+    search->place = (struct report_place){
+        .file = own ? report_short_path(frame->file, search->directory) : frame->file,
+        .line = frame->line, .function = frame->name, .own = own,
+    };
+}
+
+bool
+report_row_place(const struct report_groups *groups, uint32_t number, struct report_place *place)
+{
+    const struct report_row *row = &groups->rows[number];
+    enum report_group group = groups->question.group;
+    struct place_search search = {.directory = groups->directories[row->profile]};
+
+    if (group == REPORT_SITE) report_row_frames(groups, number, note_place, &search);
+    else if ((group == REPORT_APP || group == REPORT_FUNCTION || group == REPORT_FILE) &&
+             row->example != REPORT_NOTHING) {
+        struct report_frame frame =
+            report_frame_of(groups->models[row->profile], row->example,
+                            groups->defined[row->profile], search.directory);
+        note_place(&search, &frame, report_own_p(frame.file, search.directory));
+        if (group == REPORT_FILE) search.place.line = 0;
+    }
+    *place = search.place;
+    return place->file != NULL;
+}
+
 /* ---- no rows ---- */
 
 #define KEYS_MOST 32

@@ -21,6 +21,24 @@ typedef void report_frame_i(void *data, const struct report_frame *frame, bool o
 bool report_row_frames(const struct report_groups *groups, uint32_t row, report_frame_i *each,
                        void *data);
 
+/* Calls back for the frames of a call site that are shown, with the frame as text: the innermost
+ * ones, which are near, and the first of the application further out. */
+typedef void report_shown_frame_i(void *data, const char *text, bool near);
+bool report_row_shown_frames(const struct report_groups *groups, uint32_t row,
+                             report_shown_frame_i *each, void *data);
+
+/* Where a row is. */
+struct report_place {
+    const char *file;     /* below the directory of the application if it is the application's */
+    int64_t     line;     /* 0: the row is a file */
+    const char *function; /* "" if not known */
+    bool        own;      /* the application's */
+};
+
+/* Finds where the row is: of a call site, its innermost frame of the application, or its innermost
+ * frame if it has none. Returns false if the row is not at one place, as a class. */
+bool report_row_place(const struct report_groups *groups, uint32_t row, struct report_place *place);
+
 /* Returns in a block from malloc, in a line, why there are no samples: none has a frame that
  * matches the pattern, or none has the label. Returns "" if there are samples, or none were asked
  * for. Returns NULL if there is no memory. */

@@ -22,10 +22,9 @@ struct report_look {
                           application's is last */
 };
 
-/* Both return false if there is no memory. */
-bool
-report_table_text(FILE *out, const struct report_groups *groups, const struct report_look *look);
-bool
-report_table_json(FILE *out, const struct report_groups *groups, const struct report_look *look);
+/* Writes groups in a form. Returns false if there is no memory. */
+typedef bool report_table_i(FILE *out, const struct report_groups *groups,
+                            const struct report_look *look);
+report_table_i report_table_text, report_table_json, report_table_markdown;
 
 #endif

@@ -73,20 +73,6 @@ growth_of_rungs(const struct report_groups *groups, double *growth)
     return true;
 }
 
-static void
-put(FILE *out, double growth, double error)
-{
-    char amount[REPORT_AMOUNT_MAX], off[REPORT_AMOUNT_MAX];
-
-    report_amount(amount, growth, "bytes");
-    report_amount(off, error, "bytes");
-    fprintf(out,
-            "\nBesides, C code holds %s \xc2\xb1 %s more that no sample is of: extensions or "
-            "libraries that call malloc\n"
-            "themselves. Profiles with malloc=all (heapprof run --malloc=all) show where.\n",
-            amount, off);
-}
-
 /* Adds up the values of that type. Sets found to whether all profiles have the type. The caller
  * may free groups in either case. */
 static bool
@@ -103,14 +89,15 @@ add_up(struct report_groups *groups, struct report_question question, const char
 }
 
 bool
-report_unsampled(FILE *out, const struct report_question *question,
-                 const struct heapprof_model *const *models, uint32_t profiles)
+report_unsampled_find(struct report_unsampled *unsampled, const struct report_question *question,
+                      const struct heapprof_model *const *models, uint32_t profiles)
 {
     struct report_question blocks = *question, resident = *question;
     struct report_groups sampled, measured;
     double growth = 0, deviation;
     bool have_blocks, have_rss, room;
 
+    *unsampled = (struct report_unsampled){0};
     blocks.group = REPORT_CLASS;
     resident.group = REPORT_FUNCTION;
     room = add_up(&sampled, blocks, "inuse_malloc_space", models, profiles, &have_blocks);
@@ -121,10 +108,24 @@ report_unsampled(FILE *out, const struct report_question *question,
         growth -= growth_of(&sampled, 0);
         if (growth > LEAST && growth > SIGMAS * deviation &&
             growth > PART * growth_of(&sampled, 0)) {
-            put(out, growth, 2 * deviation);
+            *unsampled = (struct report_unsampled){growth, 2 * deviation};
         }
     }
     report_groups_free(&sampled);
     report_groups_free(&measured);
     return room;
+}
+
+void
+report_unsampled_put(FILE *out, const struct report_unsampled *unsampled)
+{
+    char amount[REPORT_AMOUNT_MAX], off[REPORT_AMOUNT_MAX];
+
+    report_amount(amount, unsampled->growth, "bytes");
+    report_amount(off, unsampled->error, "bytes");
+    fprintf(out,
+            "Besides, C code holds %s \xc2\xb1 %s more that no sample is of: extensions or "
+            "libraries that call malloc\n"
+            "themselves. Profiles with malloc=all (heapprof run --malloc=all) show where.\n",
+            amount, off);
 }

@@ -37,7 +37,8 @@ HEAPPROF_VM_OBJS = $(patsubst $(HEAPPROF)/vm/%.c,heapprof/vm/%.$(OBJEXT), \
 # Of report/ what answers a program's questions, as one object: the room's names are for heapprof, and only those
 # of answer.h for ruby, where each name has to be rb_heapprof's.
 HEAPPROF_REPORT = $(PLAIN_OBJ)/report/all.$(OBJEXT)
-HEAPPROF_REPORT_OBJS = $(filter-out $(PLAIN_OBJ)/report/page% $(PLAIN_OBJ)/report/tuples.o $(PLAIN_OBJ)/report/sarif.o, \
+HEAPPROF_REPORT_OBJS = $(filter-out $(PLAIN_OBJ)/report/page% $(PLAIN_OBJ)/report/tuples.o \
+	$(PLAIN_OBJ)/report/sarif.o $(PLAIN_OBJ)/report/findings.o $(PLAIN_OBJ)/report/table_markdown.o, \
 	$(filter $(PLAIN_OBJ)/report/%,$(PLAIN_OBJS)))
 HEAPPROF_OBJS = $(filter-out $(PLAIN_OBJ)/report/% $(PLAIN_OBJ)/attach/% $(PLAIN_OBJ)/graph/% $(PLAIN_OBJ)/memcheck/% $(PLAIN_OBJ)/cli/%,$(PLAIN_OBJS)) \
 	$(HEAPPROF_REPORT) $(HEAPPROF_VM_OBJS)

@@ -210,8 +210,9 @@ put_heap(struct watch_session *session, bool growth)
                          rb_heapprof_model_default_type(session->now) };
     FILE *out = open_memstream(&text, &size);
     if (!out) return;
-    bool room = growth ? report_overview(out, &question, models, types, 2, &look)
-                       : report_overview(out, &question, models + 1, types + 1, 1, &look);
+    bool room = growth ? report_overview(out, &question, models, types, 2, &look, report_table_text)
+                       : report_overview(out, &question, models + 1, types + 1, 1, &look,
+                                         report_table_text);
     fclose(out);
     if (room) put_lines(session, text);
     free(text);

@@ -21,6 +21,7 @@ extern "C" {
 #include "profiler/pprof.h"
 #include "report/export.h"
 #include "report/groups.h"
+#include "report/findings.h"
 #include "report/overview.h"
 #include "report/table.h"
 }
@@ -161,14 +162,20 @@ Show(const Model &model, FILE *out)
         REQUIRE(report_groups_make(&groups, &question, models, types, 1 + group % 3));
         REQUIRE(report_table_text(out, &groups, &look));
         REQUIRE(report_table_json(out, &groups, &look));
+        REQUIRE(report_table_markdown(out, &groups, &look));
+        REQUIRE(report_findings_sarif(out, &groups, &look));
+        REQUIRE(report_findings_github(out, &groups, &look));
         report_groups_free(&groups);
     }
     for (uint32_t together = 0; together <= 3; together++) {
         report_question question = {};
         question.frames = 3;
-        question.together = look.processes = together;
-        look.files = 6;
-        REQUIRE(report_overview(out, &question, models, types, 6, &look));
+        question.together = together;
+        look.files = together ? 6 : 0;
+        look.sum = "three processes";
+        REQUIRE(report_overview(out, &question, models, types, 6, &look, report_table_text));
+        REQUIRE(report_overview(out, &question, models, types, 6, &look, report_table_markdown));
+        REQUIRE(report_overview_json(out, &question, models, types, 6, &look));
     }
     for (report_export_i *each : { report_export_json, report_export_csv, report_export_collapsed,
                                    report_export_speedscope, report_export_perfetto }) {
