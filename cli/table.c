@@ -21,7 +21,7 @@ struct asked {
 };
 
 /* What is shown, as report_groups_make takes it. */
-struct shown {
+struct table_models {
     const struct heapprof_model *const *models;
     const uint32_t *types;
     uint32_t count;
@@ -88,7 +88,7 @@ ask(const struct cli *cli, struct asked *asked)
 /* Shows one table, of the groups that the question names. */
 static bool
 show_groups(const struct asked *asked, const struct report_question *question,
-            const struct shown *shown, report_table_i *table)
+            const struct table_models *shown, report_table_i *table)
 {
     struct report_groups groups;
     bool done = report_groups_make(&groups, question, shown->models, shown->types, shown->count) &&
@@ -101,7 +101,8 @@ show_groups(const struct asked *asked, const struct report_question *question,
 /* Shows findings: by line of the application, unless the user names a group, or no line is the
  * application's. */
 static bool
-show_findings(struct asked *asked, const struct shown *shown, bool grouped, report_table_i *table)
+show_findings(struct asked *asked, const struct table_models *shown, bool grouped,
+              report_table_i *table)
 {
     struct report_question question = asked->question;
     struct report_groups groups;
@@ -138,7 +139,7 @@ form_of(const struct cli *cli)
 }
 
 static bool
-show_in_form(const struct cli *cli, struct asked *asked, const struct shown *shown)
+show_in_form(const struct cli *cli, struct asked *asked, const struct table_models *shown)
 {
     size_t form = form_of(cli);
     report_table_i *table = forms[form].table;
@@ -157,7 +158,7 @@ show_in_form(const struct cli *cli, struct asked *asked, const struct shown *sho
 /* Returns CLI_OVER, after a line, if the values grew by more than --fail-over, even if the growth
  * is as small as its error allows. */
 static int
-check_growth(const struct cli *cli, const struct asked *asked, const struct shown *shown)
+check_growth(const struct cli *cli, const struct asked *asked, const struct table_models *shown)
 {
     struct report_growth growth;
     char sum[REPORT_AMOUNT_MAX], error[REPORT_AMOUNT_MAX], most[REPORT_AMOUNT_MAX];
@@ -176,7 +177,7 @@ check_growth(const struct cli *cli, const struct asked *asked, const struct show
 
 /* Shows the models. Returns a status. */
 static int
-show(const struct cli *cli, struct asked *asked, const struct shown *shown)
+show(const struct cli *cli, struct asked *asked, const struct table_models *shown)
 {
     bool text = forms[form_of(cli)].table == report_table_text;
     int status, over;
@@ -245,7 +246,7 @@ show_files(const struct cli *cli, struct asked *asked, struct heapprof_model *co
         asked->look.sum = sum;
         if (of == CLI_TABLE_OF_SUM) cli_sum_name(sum, names[0], processes.files, count);
         else cli_processes_name(sum, &processes);
-        status = show(cli, asked, &(struct shown){
+        status = show(cli, asked, &(struct table_models){
             .models = processes.models, .types = processes.types, .count = processes.count,
         });
     }

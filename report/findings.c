@@ -10,15 +10,15 @@
 #include "report/sarif.h"
 #include "report/text.h"
 
-struct finding {
+struct report_finding {
     const struct report_ranking *ranking;
     struct report_place place; /* file: NULL if it is at no place */
     char *message;
 };
 
-typedef void finding_i(void *data, const struct finding *finding);
+typedef void finding_i(void *data, const struct report_finding *finding);
 
-/* Writes "inuse_space grew by 59.0 MB ± 991 kB, from 1.95 MB to 61 MB, and kept growing: String". */
+/* Writes "inuse_space grew by 59.0 MB, from 1.95 MB to 61 MB, and kept growing: String". */
 static void
 put_message(FILE *out, const struct report_ranking *ranking, const struct report_ranked *ranked,
             const char *title)
@@ -76,7 +76,7 @@ each_finding(const struct report_groups *groups, const struct report_look *look,
     if (room) report_ranking_take_rest(&ranking);
     for (size_t i = 0; room && i < report_ranking_shown(&ranking); i++) {
         const struct report_ranked *ranked = &ranking.rows[i];
-        struct finding finding = {.ranking = &ranking};
+        struct report_finding finding = {.ranking = &ranking};
         if (ranked->value <= 0 || report_noise_p(&ranking, ranked->row)) continue;
         finding.message = message_of(&ranking, ranked);
         room = finding.message != NULL;
@@ -103,7 +103,7 @@ put_escaped(FILE *out, const char *text, bool property)
 }
 
 static void
-put_github(void *data, const struct finding *finding)
+put_github(void *data, const struct report_finding *finding)
 {
     const struct report_place *place = &finding->place;
     FILE *out = data;
@@ -135,7 +135,7 @@ static const struct report_sarif_rule rules[] = {
 };
 
 static void
-put_sarif(void *data, const struct finding *finding)
+put_sarif(void *data, const struct report_finding *finding)
 {
     const struct report_place *place = &finding->place;
     struct report_json *json = data;

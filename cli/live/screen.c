@@ -9,6 +9,8 @@
 # include <stdlib.h>
 # include <unistd.h>
 
+# define ESCAPE_MS 25 /* how long the rest of a key may take after its ESC */
+
 static struct {
     SCREEN *screen;
     FILE   *line;               /* the line that is being written */
@@ -29,6 +31,7 @@ cli_screen_begin(void)
     noecho();
     curs_set(0);
     keypad(stdscr, TRUE);
+    set_escdelay(ESCAPE_MS);
     return NULL;
 }
 
@@ -54,7 +57,7 @@ cli_screen_height(void)
 static void
 finish_line(void)
 {
-    static const attr_t looks[] = {A_NORMAL, A_BOLD, A_REVERSE};
+    static const attr_t looks[] = {A_NORMAL, A_BOLD, A_REVERSE, A_BOLD | A_UNDERLINE};
 
     if (!state.line) return;
     fclose(state.line);
@@ -105,6 +108,8 @@ cli_screen_key(int milliseconds)
       case KEY_DOWN: return CLI_SCREEN_DOWN;
       case KEY_PPAGE: return CLI_SCREEN_PAGE_UP;
       case KEY_NPAGE: return CLI_SCREEN_PAGE_DOWN;
+      case KEY_ENTER: return '\n';
+      case KEY_BACKSPACE: case 127: case 8: return CLI_SCREEN_BACKSPACE;
       case KEY_RESIZE: return CLI_SCREEN_RESIZED;
       default: return key < 256 ? key : CLI_SCREEN_NONE;
     }

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum cli_screen_look {CLI_SCREEN_PLAIN, CLI_SCREEN_TITLE, CLI_SCREEN_HEADING};
+enum cli_screen_look {CLI_SCREEN_PLAIN, CLI_SCREEN_TITLE, CLI_SCREEN_HEADING, CLI_SCREEN_FOUND};
 
 enum cli_screen_key {
     CLI_SCREEN_NONE = 0,
@@ -12,6 +12,7 @@ enum cli_screen_key {
     CLI_SCREEN_DOWN,
     CLI_SCREEN_PAGE_UP,
     CLI_SCREEN_PAGE_DOWN,
+    CLI_SCREEN_BACKSPACE,
     CLI_SCREEN_RESIZED
 };
 

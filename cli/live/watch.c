@@ -1,57 +1,48 @@
 /* watch.c - heapprof watch: shows a running Ruby on a live screen.
  *
  * Pages 1 and 2 are made from looks, several a second. Pages 3 and 4 are made from the heap
- * profile, every few seconds, by the tables of `heapprof top` and `diff`. */
-#include "cli/cli.h"
+ * profile, every few seconds, by the tables of `heapprof top` and `diff`. A page is a text
+ * (watch_pages.c), of which the screen shows a part. */
+#define _GNU_SOURCE /* strcasestr */
+#include "cli/live/watch.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "attach/tally.h"
 #include "cli/live/attach.h"
 #include "cli/live/screen.h"
 #include "os/clock.h"
-#include "report/overview.h"
+#include "os/file.h"
 #include "report/text.h"
-
-enum watch_page {FUNCTIONS = '1', THREADS, HEAP, GROWTH};
 
 #define SECOND_NS  INT64_C(1000000000)
 #define REFRESH_NS SECOND_NS
 #define HEAP_NS    (2 * SECOND_NS)
 #define RATE_MOST  1000
-
-struct watch_session {
-    struct cli *cli;
-    struct attach_target *target;
-    struct heapprof_mem mem;
-    struct attach_names names;
-    struct attach_looks *looks;
-    struct attach_tally tally;
-    struct heapprof_model *first, *now;   /* heap profiles; NULL if not read yet */
-    char     heap_error[ATTACH_TARGET_ERROR_MAX];
-    enum watch_page page;
-    bool     by_total, idle, paused, ended, memory;
-    size_t   scrolled;
-    int64_t  period_ns, refresh_ns, heap_ns; /* refresh, heap: when next */
-    struct attach_look_counts marked;   /* the counts at the last tally */
-};
+#define FILES_MOST 10000 /* names that are tried */
+#define ESCAPE     27
 
 /* ---- the title ---- */
 
 static void
-put_title(struct watch_session *session)
+put_name(FILE *out, const struct watch_session *session)
 {
-    const struct attach_look_counts *counts = &session->looks->counts;
-    FILE *out = cli_screen_line(CLI_SCREEN_TITLE);
-
-    char threads[REPORT_COUNT_MAX], looks[REPORT_COUNT_MAX];
+    char threads[REPORT_COUNT_MAX];
 
     report_count(threads, session->looks->stack_count, "thread", "threads");
-    report_print(out, "%s: %s%s%s", session->target->name, threads,
-                 session->paused ? ", paused" : "", session->ended ? ", ended" : "");
-    out = cli_screen_line(CLI_SCREEN_PLAIN);
+    report_print(out, "heapprof watch - %s - %s: %s%s%s", watch_page_name(session->page),
+                 session->target->name, threads, session->paused ? ", paused" : "",
+                 session->ended ? ", ended" : "");
+}
+
+static void
+put_counts(FILE *out, const struct watch_session *session)
+{
+    const struct attach_look_counts *counts = &session->looks->counts;
+    char looks[REPORT_COUNT_MAX];
+
     report_count(looks, counts->looks, "look", "looks");
     fprintf(out, "%s; stacks read in part %" PRIu64 ", not read %" PRIu64, looks, counts->torn,
             counts->failed);
@@ -59,11 +50,22 @@ put_title(struct watch_session *session)
         fprintf(out, "; garbage collection %.1f%%",
                 100.0 * (double)session->tally.collecting / (double)session->tally.stacks);
     }
-    out = cli_screen_line(CLI_SCREEN_PLAIN);
-    fputs("1 functions  2 threads  3 heap  4 growth | s sort  i idle  r reset  space pause  q quit",
-          out);
-    cli_screen_line(CLI_SCREEN_PLAIN);
 }
+
+/* Writes what was found, what was saved, or the text that is typed. */
+static void
+put_said(FILE *out, const struct watch_session *session, size_t found)
+{
+    char lines[REPORT_COUNT_MAX];
+
+    report_count(lines, found, "line", "lines");
+    if (session->typing) report_print(out, "find: %s_", session->find);
+    else if (session->said[0]) report_print(out, "%s", session->said);
+    else if (session->find[0] && found == 0) report_print(out, "no line has %s", session->find);
+    else if (session->find[0]) report_print(out, "%s: %s (n: next)", session->find, lines);
+}
+
+/* ---- the screen ---- */
 
 static size_t
 rows_left(void)
@@ -72,151 +74,122 @@ rows_left(void)
     return height > 5 ? height - 5 : 1; /* the rows below the title and a heading */
 }
 
-/* ---- functions ---- */
-
-struct watch_row {
-    uint32_t function;
-    uint64_t key, other;
-};
-
-static int
-larger(const void *a, const void *b)
+static bool
+found_p(const struct watch_session *session, const char *line)
 {
-    const struct watch_row *one = a, *other = b;
-
-    if (one->key != other->key) return one->key < other->key ? 1 : -1;
-    if (one->other != other->other) return one->other < other->other ? 1 : -1;
-    return (one->function > other->function) - (one->function < other->function);
+    return session->find[0] && strcasestr(line, session->find);
 }
 
-static double
-share(uint64_t part, uint64_t whole)
+/* Scrolls to the line that is searched for, if there is one, and not below the last line. Returns
+ * how many lines have the text. */
+static size_t
+find_lines(struct watch_session *session, char *const *lines, size_t count)
 {
-    return whole ? 100.0 * (double)part / (double)whole : 0;
-}
+    size_t from = session->scrolled + (session->search == WATCH_NEXT), found = 0, first = count,
+           next = count;
 
-static void
-put_function(const struct watch_session *session, const struct watch_row *row)
-{
-    const struct attach_tally *tally = &session->tally;
-    const struct attach_tally_function *counts = &tally->functions[row->function];
-    const struct heapprof_function *function = attach_names_get(&session->names, row->function);
-    unsigned width = cli_screen_width(), left = width > 30 ? width - 30 : 1;
-    uint64_t now = tally->stacks - tally->stacks_marked;
-    FILE *out = cli_screen_line(CLI_SCREEN_PLAIN);
-
-    fprintf(out, "%5.1f%% %5.1f%% %6.1f%% %6.1f%%  ",
-            share(counts->self - counts->self_marked, now),
-            share(counts->total - counts->total_marked, now), share(counts->self, tally->stacks),
-            share(counts->total, tally->stacks));
-    left -= report_put(out, attach_names_text(&session->names, function->name, NULL), left, false);
-    if (left < 10 || !function->path) return;
-    fputs("  ", out);
-    report_put(out, attach_names_text(&session->names, function->path, NULL), left - 2, true);
-}
-
-static void
-put_functions(struct watch_session *session)
-{
-    const struct attach_tally *tally = &session->tally;
-    struct watch_row *rows = calloc((size_t)tally->end + 1, sizeof(*rows));
-    size_t count = 0;
-
-    fputs(session->by_total ? "  self TOTAL    self   TOTAL  function (now, since it began)"
-                            : "  SELF total    SELF   total  function (now, since it began)",
-          cli_screen_line(CLI_SCREEN_HEADING));
-    for (uint32_t i = 1; rows && i < tally->end; i++) {
-        const struct attach_tally_function *counts = &tally->functions[i];
-        if (counts->total == 0) continue;
-        rows[count++] = session->by_total ? (struct watch_row){i, counts->total, counts->self}
-                                          : (struct watch_row){i, counts->self, counts->total};
+    for (size_t i = 0; i < count; i++) {
+        if (!found_p(session, lines[i])) continue;
+        if (found++ == 0) first = i;
+        if (next == count && i >= from) next = i;
     }
-    if (count) qsort(rows, count, sizeof(*rows), larger);
+    if (session->search != WATCH_STAY && found) session->scrolled = next < count ? next : first;
+    session->search = WATCH_STAY;
+    if (session->scrolled >= count) session->scrolled = count ? count - 1 : 0;
+    return found;
+}
+
+static void
+put_screen(struct watch_session *session, char *const *lines, size_t count)
+{
+    size_t found = find_lines(session, lines, count);
+
+    cli_screen_clear();
+    put_name(cli_screen_line(CLI_SCREEN_TITLE), session);
+    put_counts(cli_screen_line(CLI_SCREEN_PLAIN), session);
+    fputs("1 functions  2 threads  3 heap  4 growth | / find  s save  space pause  h help  q quit",
+          cli_screen_line(CLI_SCREEN_PLAIN));
+    put_said(cli_screen_line(CLI_SCREEN_PLAIN), session, found);
+    watch_put_heading(cli_screen_line(CLI_SCREEN_HEADING), session);
     for (size_t i = session->scrolled; i < count && i < session->scrolled + rows_left(); i++) {
-        put_function(session, &rows[i]);
+        fputs(lines[i], cli_screen_line(found_p(session, lines[i]) ? CLI_SCREEN_FOUND
+                                                                   : CLI_SCREEN_PLAIN));
     }
-    free(rows);
+    cli_screen_show();
 }
 
-/* ---- threads ---- */
-
-static void
-put_thread(struct watch_session *session, const struct attach_look_stack *stack)
+/* Splits a text into its lines, in a block from malloc. Returns NULL if there is no memory. */
+static char **
+split(char *text, size_t *count)
 {
-    FILE *out = cli_screen_line(CLI_SCREEN_PLAIN);
-    unsigned width = cli_screen_width(), left = width > 58 ? width - 58 : 1;
-    struct attach_text name;
+    size_t most = 1;
 
-    fprintf(out, "%8d %4" PRIu64 "  %-20s  ", stack->thread.tid, stack->thread.ractor,
-            stack->collecting ? "garbage collection"
-                              : attach_thread_state_name(stack->thread.state));
-    attach_look_name(session->looks, stack->thread.name, &name);
-    name.bytes[name.length < 18 ? name.length : 18] = 0;
-    unsigned written = report_put(out, name.bytes, 18, false);
-    fprintf(out, "%*s", (int)(20 - written), "");
-    if (stack->count == 0) return;
-    const struct heapprof_function *function =
-        attach_names_get(&session->names, session->looks->frames[stack->first].function);
-    report_put(out, attach_names_text(&session->names, function->name, NULL), left, false);
+    for (const char *at = text; *at; at++) most += *at == '\n';
+    char **lines = malloc(most * sizeof(*lines));
+    *count = 0;
+    while (lines && *text) {
+        lines[(*count)++] = text;
+        text += strcspn(text, "\n");
+        if (*text) *text++ = '\0';
+    }
+    return lines;
 }
 
 static void
-put_threads(struct watch_session *session)
+draw(struct watch_session *session)
 {
-    const struct attach_looks *looks = session->looks;
-
-    fputs("  native  Rac  state                 name                in",
-          cli_screen_line(CLI_SCREEN_HEADING));
-    for (size_t i = session->scrolled;
-         i < looks->stack_count && i < session->scrolled + rows_left(); i++) {
-        put_thread(session, &looks->stacks[i]);
-    }
-}
-
-/* ---- the heap ---- */
-
-/* Shows on the screen, line by line, what `heapprof top` and `diff` print. */
-static void
-put_lines(struct watch_session *session, char *text)
-{
-    size_t number = 0;
-
-    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), number++) {
-        if (number < session->scrolled) continue;
-        if (number == session->scrolled + rows_left()) break;
-        fputs(line, cli_screen_line(CLI_SCREEN_PLAIN));
-    }
-}
-
-static void
-put_heap(struct watch_session *session, bool growth)
-{
-    const struct report_question question = {.group = REPORT_SITE, .frames = 2};
-    const char *names[] = {"when it began", "now"};
-    const struct report_look look = {
-        .limit = 100, .width = cli_screen_width(), .names = growth ? names : names + 1
-    };
-    const struct heapprof_model *models[] = {session->first, session->now};
-    char *text = NULL;
-    size_t size;
-
-    fputs(growth ? "what grew since it began" : "what is in use",
-          cli_screen_line(CLI_SCREEN_HEADING));
-    if (!session->now) {
-        report_put(cli_screen_line(CLI_SCREEN_PLAIN), session->heap_error, 0, false);
-        return;
-    }
-    uint32_t types[] = { rb_heapprof_model_default_type(session->first),
-                         rb_heapprof_model_default_type(session->now) };
+    char *text = NULL, **lines = NULL;
+    size_t size, count;
     FILE *out = open_memstream(&text, &size);
-    if (!out) return;
-    bool room = growth ? report_overview(out, &question, models, types, 2, &look, report_table_text)
-                       : report_overview(out, &question, models + 1, types + 1, 1, &look,
-                                         report_table_text);
-    fclose(out);
-    if (room) put_lines(session, text);
+
+    if (out) {
+        watch_put_page(out, session, cli_screen_width());
+        fclose(out);
+    }
+    if (text) lines = split(text, &count);
+    if (lines) put_screen(session, lines, count);
+    else session->memory = true;
+    free(lines);
     free(text);
 }
+
+/* ---- saving ---- */
+
+/* Finds a name that no file has. */
+static bool
+name_file(const struct watch_session *session, char name[64])
+{
+    for (unsigned number = 1; number < FILES_MOST; number++) {
+        snprintf(name, 64, "heapprof-watch-%d-%u.txt", (int)session->target->pid, number);
+        if (access(name, F_OK) != 0) return true;
+    }
+    return false;
+}
+
+/* Writes the page to a file, with whole lines, and says its name. */
+static void
+save(struct watch_session *session)
+{
+    char name[64], *text = NULL;
+    size_t size;
+    FILE *out = name_file(session, name) ? open_memstream(&text, &size) : NULL;
+    int error = 0;
+
+    if (!out) return;
+    put_name(out, session);
+    putc('\n', out);
+    put_counts(out, session);
+    fputs("\n\n", out);
+    watch_put_heading(out, session);
+    putc('\n', out);
+    watch_put_page(out, session, 0);
+    if (fclose(out) == 0) error = rb_heapprof_file_write_whole(name, text, size, false);
+    if (error) snprintf(session->said, sizeof(session->said), "%s: %s", name, strerror(error));
+    else snprintf(session->said, sizeof(session->said), "wrote %s", name);
+    free(text);
+}
+
+/* ---- the loop ---- */
 
 static void
 read_heap(struct watch_session *session)
@@ -228,19 +201,6 @@ read_heap(struct watch_session *session)
     if (session->now != session->first) rb_heapprof_model_free(session->now);
     session->now = model;
     if (!session->first) session->first = model;
-}
-
-/* ---- the loop ---- */
-
-static void
-draw(struct watch_session *session)
-{
-    cli_screen_clear();
-    put_title(session);
-    if (session->page == FUNCTIONS) put_functions(session);
-    else if (session->page == THREADS) put_threads(session);
-    else put_heap(session, session->page == GROWTH);
-    cli_screen_show();
 }
 
 static void
@@ -257,7 +217,7 @@ look(struct watch_session *session)
 static void
 refresh_page(struct watch_session *session, int64_t now)
 {
-    bool heap = session->page == HEAP || session->page == GROWTH;
+    bool heap = session->page == WATCH_HEAP || session->page == WATCH_GROWTH;
 
     if (now < session->refresh_ns) return;
     session->refresh_ns = now + REFRESH_NS;
@@ -281,22 +241,67 @@ scroll(struct watch_session *session, int key)
     if (key == CLI_SCREEN_PAGE_DOWN) session->scrolled += page;
 }
 
+static void
+turn_to(struct watch_session *session, enum watch_page page)
+{
+    if (page == WATCH_HELP) session->before_help = session->page;
+    session->page = page;
+    session->scrolled = 0;
+}
+
+/* Adds a key to the text that is to be found. */
+static void
+type(struct watch_session *session, int key)
+{
+    size_t length = strlen(session->find);
+
+    if (key == '\n' || key == '\r') {
+        session->typing = false;
+        session->search = WATCH_HERE;
+    }
+    else if (key == ESCAPE) {
+        session->typing = false;
+        session->find[0] = '\0';
+    }
+    else if (key == CLI_SCREEN_BACKSPACE) {
+        while (length > 0 && (session->find[length - 1] & 0xc0) == 0x80) length--; /* of UTF-8 */
+        session->find[length > 0 ? length - 1 : 0] = '\0';
+    }
+    else if (key >= ' ' && key < 256 && length + 1 < sizeof(session->find)) {
+        session->find[length] = (char)key;
+        session->find[length + 1] = '\0';
+    }
+}
+
 /* Obeys a key. Returns false if the key ends the command. */
 static bool
 obey(struct watch_session *session, int key)
 {
     if (key == CLI_SCREEN_NONE) return true;
-    if (key == 'q' || key == 3) return false;
-    if (key >= FUNCTIONS && key <= GROWTH) {
-        session->page = (enum watch_page)key;
-        session->scrolled = 0;
-    }
-    if (key == 's') session->by_total = !session->by_total;
-    if (key == 'i') session->idle = !session->idle;
-    if (key == ' ') session->paused = !session->paused;
-    if (key == 'r') attach_tally_clear(&session->tally);
-    scroll(session, key);
     session->refresh_ns = 0;
+    if (session->typing) {
+        type(session, key);
+        return true;
+    }
+    if (key != CLI_SCREEN_RESIZED) session->said[0] = '\0';
+    switch (key) {
+      case 'q': case 3: return false;
+      case '1': case '2': case '3': case '4': turn_to(session, (enum watch_page)key); break;
+      case 'h': case '?':
+        turn_to(session, session->page == WATCH_HELP ? session->before_help : WATCH_HELP);
+        break;
+      case '/':
+        session->typing = true;
+        session->find[0] = '\0';
+        break;
+      case 'n': session->search = WATCH_NEXT; break;
+      case 's': save(session); break;
+      case 't': session->by_total = !session->by_total; break;
+      case 'i': session->idle = !session->idle; break;
+      case ' ': session->paused = !session->paused; break;
+      case 'r': attach_tally_clear(&session->tally); break;
+      default: scroll(session, key);
+    }
     return true;
 }
 
@@ -334,7 +339,7 @@ watch_target(struct watch_session *session)
 static int
 run(struct cli *cli)
 {
-    struct watch_session session = {.cli = cli, .page = FUNCTIONS};
+    struct watch_session session = {.cli = cli, .page = WATCH_FUNCTIONS};
     long rate;
 
     if (!cli_number(cli, CLI_RATE, 1, 50, &rate)) return CLI_USAGE;
@@ -374,8 +379,12 @@ const struct cli_command cli_watch_command = {
         "Shows a screen that is drawn again each second. Keys: 1 shows functions by time, their\n"
         "own and with what they call; 2 shows threads and what each is doing; 3 shows the heap by\n"
         "size; 4 shows what grew in the heap since the start. 3 and 4 need a process that runs\n"
-        "under RUBY_HEAPPROF. s sorts by total or own time, i counts idle threads, r starts\n"
-        "again, space pauses, arrows scroll, q quits.",
+        "under RUBY_HEAPPROF. h or ? shows all keys. / finds a text, n the next line that has it.\n"
+        "s saves the page to heapprof-watch-PID-1.txt, or the next number that is free. t sorts\n"
+        "by total or own time, i counts idle threads, r starts again, space pauses, arrows\n"
+        "scroll, q quits.",
+    .readers = "only the owner of a file that is saved (mode 0600). It names methods, classes and "
+               "files.",
     .options = options,
     .examples = examples,
     .least = 1,

@@ -52,18 +52,73 @@ class TestHeapprofWatch < Test::Unit::TestCase
   def test_pages_and_keys
     beside(WORK) do |pid|
       status = on_terminal(pid) do |screen, type|
-        screen.(/process #{pid}: 2 threads.*SELF total.*Object#busy_loop/m)
+        screen.(/heapprof watch - functions - process #{pid}: 2 threads.*SELF total.*Object#busy_loop/m)
         type.("2")
-        screen.(/sleeping.*sleeper.*Kernel#sleep/m)
+        screen.(/thread.*sleeping.*sleeper.*Kernel#sleep/m)
         type.("3")
         screen.(/its heap is not profiled: start it with RUBY_HEAPPROF=1/)
-        type.("1s")
+        type.("1t")
         screen.(/self TOTAL/)
         type.(" ")
         screen.(/paused/)
         type.("q")
       end
       assert_equal 0, status.exitstatus
+    end
+  end
+
+  def test_help_is_a_page
+    beside(WORK) do |pid|
+      on_terminal(pid) do |screen, type|
+        screen.(/h help/)
+        %w[h ?].each do |key|
+          type.(key)
+          screen.(/save the page to a file/)
+          type.(key)
+          screen.(/SELF total/)
+        end
+        type.("h2")
+        screen.(/sleeper/)
+        type.("q")
+      end
+    end
+  end
+
+  def test_find_marks_lines_and_goes_to_them
+    beside(WORK) do |pid|
+      on_terminal(pid) do |screen, type|
+        screen.(/h help/)
+        type.("h/PAUz")
+        screen.(/z_/)
+        type.("\x7fse\r") # a backspace, and the rest
+        screen.(/1 line \(n: next\)/)
+        type.("/q") # it is typed, and does not end the command
+        screen.(/q_/)
+        type.("\e/no such text\rn")
+        screen.(/no line has/)
+        type.("q")
+      end
+    end
+  end
+
+  def test_what_is_shown_is_saved
+    Dir.mktmpdir do |directory|
+      Dir.chdir(directory) do
+        beside(WORK) do |pid|
+          on_terminal(pid) do |screen, type|
+            screen.(/Object#busy_loop/)
+            type.("s")
+            screen.(/wrote heapprof-watch-#{pid}-1\.txt/)
+            type.("2s")
+            screen.(/wrote heapprof-watch-#{pid}-2\.txt/)
+            type.("q")
+          end
+          one, two = [1, 2].map { |number| "heapprof-watch-#{pid}-#{number}.txt" }
+          assert_equal [0o600] * 2, [one, two].map { |file| File.stat(file).mode & 0o777 }
+          assert_match(/\Aheapprof watch - functions - process #{pid}: 2 threads\n.*\n\n  SELF total .*Object#busy_loop/m, File.read(one))
+          assert_match(/sleeping +sleeper +Kernel#sleep/, File.read(two))
+        end
+      end
     end
   end
 
