@@ -155,24 +155,27 @@ draw(struct watch_session *session)
 
 /* ---- saving ---- */
 
-/* Finds a name that no file has. */
-static bool
+/* Returns the name that the user gives, or finds one that no file has. Returns NULL if all are
+ * taken. */
+static const char *
 name_file(const struct watch_session *session, char name[64])
 {
+    if (session->cli->values[CLI_OUTPUT]) return session->cli->values[CLI_OUTPUT];
     for (unsigned number = 1; number < FILES_MOST; number++) {
         snprintf(name, 64, "heapprof-watch-%d-%u.txt", (int)session->target->pid, number);
-        if (access(name, F_OK) != 0) return true;
+        if (access(name, F_OK) != 0) return name;
     }
-    return false;
+    return NULL;
 }
 
 /* Writes the page to a file, with whole lines, and says its name. */
 static void
 save(struct watch_session *session)
 {
-    char name[64], *text = NULL;
+    char buffer[64], *text = NULL;
+    const char *name = name_file(session, buffer);
     size_t size;
-    FILE *out = name_file(session, name) ? open_memstream(&text, &size) : NULL;
+    FILE *out = name ? open_memstream(&text, &size) : NULL;
     int error = 0;
 
     if (!out) return;
@@ -340,10 +343,13 @@ static int
 run(struct cli *cli)
 {
     struct watch_session session = {.cli = cli, .page = WATCH_FUNCTIONS};
+    const char *output = cli->values[CLI_OUTPUT];
     long rate;
 
     if (!cli_number(cli, CLI_RATE, 1, 50, &rate)) return CLI_USAGE;
     if (rate > RATE_MOST) return cli_usage(cli, "--rate=%ld: give at most %d", rate, RATE_MOST);
+    if (output && !strcmp(output, "-"))
+        return cli_usage(cli, "--output=-: the screen is there; give a file");
     session.period_ns = SECOND_NS / rate;
     session.target = cli_attach_open(cli, cli->operands[0], CLI_ATTACH_PROCESS);
     if (!session.target) return CLI_WRONG;
@@ -363,6 +369,7 @@ run(struct cli *cli)
 static const struct cli_option options[] = {
     {CLI_RATE, NULL, "Look N times a second (default: 50)"},
     {CLI_STOP, "auto always never", "Which threads to stop while they are read (default: auto)"},
+    {CLI_OUTPUT, NULL, "The file that s saves to (default: a new heapprof-watch-PID-N.txt)"},
     {0}
 };
 
@@ -380,9 +387,8 @@ const struct cli_command cli_watch_command = {
         "own and with what they call; 2 shows threads and what each is doing; 3 shows the heap by\n"
         "size; 4 shows what grew in the heap since the start. 3 and 4 need a process that runs\n"
         "under RUBY_HEAPPROF. h or ? shows all keys. / finds a text, n the next line that has it.\n"
-        "s saves the page to heapprof-watch-PID-1.txt, or the next number that is free. t sorts\n"
-        "by total or own time, i counts idle threads, r starts again, space pauses, arrows\n"
-        "scroll, q quits.",
+        "s saves the page to a file. t sorts by total or own time, i counts idle threads, r\n"
+        "starts again, space pauses, arrows scroll, q quits.",
     .readers = "only the owner of a file that is saved (mode 0600). It names methods, classes and "
                "files.",
     .options = options,
@@ -390,5 +396,6 @@ const struct cli_command cli_watch_command = {
     .least = 1,
     .most = 1,
     .operand = CLI_PIDS,
+    .writes_output = true,
     .run = run,
 };

@@ -25,7 +25,7 @@ struct watch_session {
     bool     typing;                    /* what is typed is added to find */
     char     find[WATCH_FIND_MAX];      /* lines that have this text are marked; "": none */
     enum watch_search search;           /* where the next picture scrolls to */
-    char     said[200];                 /* shown until the next key; "": nothing */
+    char     said[300];                 /* shown until the next key; "": nothing */
     int64_t  period_ns, refresh_ns, heap_ns; /* refresh, heap: when next */
 };
 

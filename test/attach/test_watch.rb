@@ -117,6 +117,19 @@ class TestHeapprofWatch < Test::Unit::TestCase
           assert_equal [0o600] * 2, [one, two].map { |file| File.stat(file).mode & 0o777 }
           assert_match(/\Aheapprof watch - functions - process #{pid}: 2 threads\n.*\n\n  SELF total .*Object#busy_loop/m, File.read(one))
           assert_match(/sleeping +sleeper +Kernel#sleep/, File.read(two))
+          on_terminal(pid, "--output=none/mine") do |screen, type|
+            screen.(/h help/)
+            type.("s")
+            screen.(%r{none/mine: No such file or directory})
+            type.("q")
+          end
+          on_terminal(pid, "-o", "mine") do |screen, type|
+            screen.(/h help/)
+            type.("s")
+            screen.(/wrote mine/)
+            type.("q")
+          end
+          assert_equal 0o600, File.stat("mine").mode & 0o777
         end
       end
     end
@@ -137,6 +150,7 @@ class TestHeapprofWatch < Test::Unit::TestCase
     beside(WORK) do |pid|
       assert_refused 1, /it needs a terminal/, "watch", pid
     end
+    assert_refused 2, /--output=-: the screen is there; give a file/, "watch", Process.pid, "--output=-"
     assert_refused 1, /there is no such process/, "watch", 4194304
   end
 end
