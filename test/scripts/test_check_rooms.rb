@@ -75,6 +75,10 @@ class TestScriptsCheckRooms < Test::Unit::TestCase
     refused "os/file.c:6: width: a line of 101 columns, at most 100\n", "os/file.c" => "#{HOUSE["os/file.c"]}/* #{"-" * 95} */\n"
   end
 
+  def test_a_file_of_more_than_700_lines_fails
+    refused "os/file.c: length: 701 lines, of 700 at most\n", "os/file.c" => HOUSE["os/file.c"] + "\n" * 696
+  end
+
   def test_a_source_that_its_map_does_not_name_fails
     refused "os/file.c: map: not named in os/README.md\n", "os/README.md" => "# os/\n"
   end
