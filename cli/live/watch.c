@@ -22,7 +22,6 @@
 #define HEAP_NS    (2 * SECOND_NS)
 #define RATE_MOST  1000
 #define FILES_MOST 10000 /* names that are tried */
-#define ESCAPE     27
 
 /* ---- the title ---- */
 
@@ -262,7 +261,7 @@ type(struct watch_session *session, int key)
         session->typing = false;
         session->search = WATCH_HERE;
     }
-    else if (key == ESCAPE) {
+    else if (key == '\033') { /* Esc */
         session->typing = false;
         session->find[0] = '\0';
     }
