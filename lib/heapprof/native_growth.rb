@@ -25,8 +25,16 @@ module ObjectSpace
       private_constant :FRAMES_MOST
       attr_reader :bytes, :by_run, :function, :library, :owner, :backtrace
 
+      def self.check(times, block_given) # :nodoc:
+        raise ArgumentError, "a block is needed: what could grow?" unless block_given
+        return if Integer === times && times.between?(2, 100)
+        raise ArgumentError, "times: #{times.inspect} is out of range (expected 2 to 100)"
+      end
+
       # Returns what there is more of in each profile than in the one before. core is the file of Ruby's own functions.
-      def self.all_in(profiles, core) # :nodoc:
+      # all_known says whether the profiles have each block.
+      def self.all_in(profiles, core, all_known) # :nodoc:
+        raise "native growth cannot be told: there are too many blocks to know each" unless all_known
         sizes = profiles.map { |profile| sizes_in(profile, core) }
         grown = sizes.last.filter_map do |place, _|
           by_run = sizes.map { |size| size.fetch(place, 0) }.each_cons(2).map { |before, after| after - before }

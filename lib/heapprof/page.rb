@@ -10,6 +10,10 @@ module ObjectSpace
   class HeapProfile
     module Page # :nodoc:
       class << self
+        def refuse_value(type, types)
+          raise ArgumentError, "#{type.inspect} is no value of a profile (expected one of #{types.map(&:inspect).join(", ")})"
+        end
+
         def html(profile, sources)
           run(profile, "view", "--output=-", *source_words(sources)).force_encoding(Encoding::UTF_8)
         end

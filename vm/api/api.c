@@ -614,6 +614,21 @@ heapprof_write_path(rb_execution_context_t *ec, VALUE self, VALUE path, VALUE by
     return SIZET2NUM(flush.size);
 }
 
+static bool
+responds_p(VALUE value, const char *method)
+{
+    return rb_respond_to(value, rb_intern(method)) != 0;
+}
+
+/* True if it takes bytes, and is not the path of a file. Here, because each method of Ruby code
+ * takes slots when a process begins. */
+static VALUE
+heapprof_output_p(rb_execution_context_t *ec, VALUE self, VALUE value)
+{
+    return RBOOL(responds_p(value, "to_io") ||
+                 (responds_p(value, "write") && !responds_p(value, "to_path")));
+}
+
 /* A text that was made of a profile, into a file like the profile's own. */
 static VALUE
 heapprof_write_text(rb_execution_context_t *ec, VALUE self, VALUE path, VALUE text)

@@ -274,10 +274,7 @@ module ObjectSpace
     # NotImplementedError where <tt>malloc: :all</tt> is not possible (see start). If the block
     # raises, the exception is passed on.
     def self.native_growth(times: 3)
-      raise ArgumentError, "a block is needed: what could grow?" unless block_given?
-      unless Integer === times && (2..100).cover?(times)
-        raise ArgumentError, "times: #{times.inspect} is out of range (expected 2 to 100)"
-      end
+      NativeGrowth.check(times, block_given?)
       started = Primitive.heapprof_native_leaks_start
       begin
         profiles = []
@@ -291,9 +288,7 @@ module ObjectSpace
       ensure
         stop if started
       end
-      return [] if started.nil?
-      raise "native growth cannot be told: there are too many blocks to know each" unless all_known
-      NativeGrowth.all_in(profiles, Primitive.heapprof_core_library)
+      started.nil? ? [] : NativeGrowth.all_in(profiles, Primitive.heapprof_core_library, all_known)
     end
 
     # A child whose list was not read is killed. If the program has waited for the child itself,
@@ -481,7 +476,7 @@ module ObjectSpace
     def write(path_or_io, by: :inuse_space)
       if IO === path_or_io && !path_or_io.binmode?
         write_binary(path_or_io, Primitive.heapprof_encode(by))
-      elsif output?(path_or_io)
+      elsif Primitive.heapprof_output_p(path_or_io)
         path_or_io.write(Primitive.heapprof_encode(by))
       else
         Primitive.heapprof_write_path(path_or_io, by)
@@ -520,10 +515,7 @@ module ObjectSpace
     #
     # Raises ArgumentError if no row has a value of that name.
     def total(type)
-      unless TOTALS.include?(type)
-        raise ArgumentError, "#{type.inspect} is no value of a profile (expected one of #{TOTALS.map(&:inspect).join(", ")})"
-      end
-      sum(&type)
+      TOTALS.include?(type) ? sum(&type) : Page.refuse_value(type, TOTALS)
     end
 
     # call-seq:
@@ -698,15 +690,9 @@ module ObjectSpace
     # Returns the text if there is no place for it.
     def text_to(path_or_io, text)
       return text if path_or_io.nil?
-      return Primitive.heapprof_write_text(path_or_io, text) unless output?(path_or_io)
+      return Primitive.heapprof_write_text(path_or_io, text) unless Primitive.heapprof_output_p(path_or_io)
       return write_binary(path_or_io, text) if IO === path_or_io && !path_or_io.binmode?
       path_or_io.write(text)
-    end
-
-    # Whether it takes bytes, and is not the path of a file.
-    def output?(path_or_io)
-      path_or_io.respond_to?(:to_io) ||
-        (path_or_io.respond_to?(:write) && !path_or_io.respond_to?(:to_path))
     end
 
     # The directories in lines; nil: the one in the profile.
