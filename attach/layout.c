@@ -132,8 +132,8 @@ wrong_entry(const struct layout_reading *reading, const struct heapprof_descript
 {
     switch (entry->kind) {
       case HEAPPROF_DESCRIPTOR_TYPE:
-          return entry->size == 0 || entry->size > ATTACH_LAYOUT_TYPE_MOST ? "has a strange size"
-                                                                           : NULL;
+        return entry->size == 0 || entry->size > ATTACH_LAYOUT_TYPE_MOST ? "has a strange size"
+                                                                         : NULL;
       case HEAPPROF_DESCRIPTOR_FIELD: return wrong_field(reading->layout, entry);
       case HEAPPROF_DESCRIPTOR_GLOBAL: return wrong_global(reading->target, entry);
     }

@@ -106,9 +106,9 @@ cli_kind_advise(char advice[CLI_KIND_ADVICE_MAX], enum cli_kind kind,
                  counterpart(command, true), path);
         return true;
       case CLI_KIND_CORE:
-          snprintf(advice, CLI_KIND_ADVICE_MAX, "is a core file; type heapprof stacks --core %s",
-                   path);
-          return true;
+        snprintf(advice, CLI_KIND_ADVICE_MAX, "is a core file; type heapprof stacks --core %s",
+                 path);
+        return true;
       case CLI_KIND_PAGE:
         snprintf(advice, CLI_KIND_ADVICE_MAX, "is a page; open it in a browser");
         return true;

@@ -187,8 +187,8 @@ put_reference(struct snapshot *snapshot, uint32_t label, uint32_t to)
       case HEAPPROF_DUMP_STACK:
       case HEAPPROF_DUMP_FIELD:
       case HEAPPROF_DUMP_OFFSET:
-          put_edge(snapshot, INTERNAL, detail ? OWN_STRINGS + detail : UNNAMED, to);
-          break;
+        put_edge(snapshot, INTERNAL, detail ? OWN_STRINGS + detail : UNNAMED, to);
+        break;
       default:
         put_edge(snapshot, PROPERTY, OWN_STRINGS + detail, to);
     }

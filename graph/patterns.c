@@ -30,11 +30,11 @@ static bool
 of_collection_p(uint32_t label)
 {
     switch (graph_label_kind(label)) {
-        case HEAPPROF_DUMP_INDEX:
-        case HEAPPROF_DUMP_KEY:
-        case HEAPPROF_DUMP_VALUE:
-        case GRAPH_VALUE_OF_INTEGER: return true;
-        default: return false;
+      case HEAPPROF_DUMP_INDEX:
+      case HEAPPROF_DUMP_KEY:
+      case HEAPPROF_DUMP_VALUE:
+      case GRAPH_VALUE_OF_INTEGER: return true;
+      default: return false;
     }
 }
 

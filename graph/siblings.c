@@ -42,16 +42,16 @@ kind_of(const struct gathering *gathering, uint32_t number)
     uint32_t label = gathering->old[number].label, kind = graph_label_kind(label);
 
     switch (kind) {
-        case HEAPPROF_DUMP_CONSTANT:
-        case HEAPPROF_DUMP_IVAR:
-        case HEAPPROF_DUMP_CVAR:
-        case HEAPPROF_DUMP_GLOBAL:
-        case HEAPPROF_DUMP_LOCAL:
-        case GRAPH_VALUE_OF_SYMBOL: return kind;
-        case GRAPH_INDIRECT: return graph_label_detail(label) ? kind : 0;
-        case HEAPPROF_DUMP_FIELD:
-            return !strncmp(graph_label_name(gathering->graph, label), "method ", 7) ? kind : 0;
-        default: return 0;
+      case HEAPPROF_DUMP_CONSTANT:
+      case HEAPPROF_DUMP_IVAR:
+      case HEAPPROF_DUMP_CVAR:
+      case HEAPPROF_DUMP_GLOBAL:
+      case HEAPPROF_DUMP_LOCAL:
+      case GRAPH_VALUE_OF_SYMBOL: return kind;
+      case GRAPH_INDIRECT: return graph_label_detail(label) ? kind : 0;
+      case HEAPPROF_DUMP_FIELD:
+        return !strncmp(graph_label_name(gathering->graph, label), "method ", 7) ? kind : 0;
+      default: return 0;
     }
 }
 

@@ -27,9 +27,9 @@ strength_of_thread(const struct graph *graph, uint32_t label)
     switch (graph_label_kind(label)) {
       case HEAPPROF_DUMP_STACK: return GRAPH_ON_STACK;
       case HEAPPROF_DUMP_FIELD: case HEAPPROF_DUMP_LOCAL:
-          return graph_role(&graph->names, graph_label_detail(label)) == GRAPH_ROLE_OF_FRAME
-                     ? GRAPH_OF_FRAME
-                     : GRAPH_OF_THREAD;
+        return graph_role(&graph->names, graph_label_detail(label)) == GRAPH_ROLE_OF_FRAME
+                   ? GRAPH_OF_FRAME
+                   : GRAPH_OF_THREAD;
       case HEAPPROF_DUMP_UNLABELLED: return GRAPH_OF_THREAD;
       default: return GRAPH_FIRM;
     }

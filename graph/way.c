@@ -195,13 +195,13 @@ static bool
 named_p(uint32_t label)
 {
     switch (graph_label_kind(label)) {
-        case HEAPPROF_DUMP_IVAR:
-        case HEAPPROF_DUMP_CVAR:
-        case HEAPPROF_DUMP_CONSTANT:
-        case HEAPPROF_DUMP_MEMBER:
-        case HEAPPROF_DUMP_LOCAL:
-        case HEAPPROF_DUMP_GLOBAL: return true;
-        default: return false;
+      case HEAPPROF_DUMP_IVAR:
+      case HEAPPROF_DUMP_CVAR:
+      case HEAPPROF_DUMP_CONSTANT:
+      case HEAPPROF_DUMP_MEMBER:
+      case HEAPPROF_DUMP_LOCAL:
+      case HEAPPROF_DUMP_GLOBAL: return true;
+      default: return false;
     }
 }
 

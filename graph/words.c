@@ -166,11 +166,11 @@ const char *
 graph_label_name(const struct graph *graph, uint32_t label)
 {
     switch (graph_label_kind(label)) {
-        case HEAPPROF_DUMP_INDEX:
-        case HEAPPROF_DUMP_KEY:
-        case HEAPPROF_DUMP_VALUE:
-        case GRAPH_VALUE_OF_INTEGER: return "";
-        default: return string(graph, graph_label_detail(label));
+      case HEAPPROF_DUMP_INDEX:
+      case HEAPPROF_DUMP_KEY:
+      case HEAPPROF_DUMP_VALUE:
+      case GRAPH_VALUE_OF_INTEGER: return "";
+      default: return string(graph, graph_label_detail(label));
     }
 }
 

@@ -380,7 +380,7 @@ add_message(struct profile_reader *reader, unsigned field, struct heapprof_wire 
       case LOCATION: return add_location(reader, wire);
       case FUNCTION: return add_function(reader, wire);
       case PERIOD_TYPE:
-          return read_type(reader, wire, &reader->model->period_type, "period type", 1);
+        return read_type(reader, wire, &reader->model->period_type, "period type", 1);
       default: return add_comments(reader, wire);
     }
 }
@@ -398,7 +398,7 @@ set_number(struct profile_reader *reader, unsigned field, uint64_t number)
       case DROP_FRAMES: return string_of(reader, number, &model->drop_frames, "drop_frames", 1);
       case KEEP_FRAMES: return string_of(reader, number, &model->keep_frames, "keep_frames", 1);
       case DEFAULT_TYPE:
-          return string_of(reader, number, &model->default_type, "default sample type", 1);
+        return string_of(reader, number, &model->default_type, "default sample type", 1);
       default: return string_of(reader, number, &model->doc_url, "doc_url", 1);
     }
 }

@@ -137,9 +137,9 @@ begin_as_asked(void)
 
     switch (rb_heapprof_options_parse(rb_heapprof_environment_setting("RUBY_HEAPPROF"),
                                       &boot.options, message, sizeof(message))) {
-        case HEAPPROF_OPTIONS_OFF: return;
-        case HEAPPROF_OPTIONS_BAD: complain_unprofiled(message); return;
-        case HEAPPROF_OPTIONS_ON: break;
+      case HEAPPROF_OPTIONS_OFF: return;
+      case HEAPPROF_OPTIONS_BAD: complain_unprofiled(message); return;
+      case HEAPPROF_OPTIONS_ON: break;
     }
     if (boot.options.memcheck) rb_heapprof_memcheck_settings(&boot.options);
     const char *refusal = boot.options.malloc_all ? rb_heapprof_gc_malloc_all_refusal() : NULL;

@@ -40,17 +40,17 @@ graph_method_entry(struct heapprof_graph *graph, const rb_method_entry_t *method
         break;
       case VM_METHOD_TYPE_ATTRSET:
       case VM_METHOD_TYPE_IVAR:
-          graph_field(graph, "location", definition->body.attr.location);
-          break;
+        graph_field(graph, "location", definition->body.attr.location);
+        break;
       case VM_METHOD_TYPE_BMETHOD:
-          graph_field(graph, "block", definition->body.bmethod.proc);
-          break;
+        graph_field(graph, "block", definition->body.bmethod.proc);
+        break;
       case VM_METHOD_TYPE_ALIAS:
-          graph_field(graph, "original", (VALUE)definition->body.alias.original_me);
-          break;
+        graph_field(graph, "original", (VALUE)definition->body.alias.original_me);
+        break;
       case VM_METHOD_TYPE_REFINED:
-          graph_field(graph, "original", (VALUE)definition->body.refined.orig_me);
-          break;
+        graph_field(graph, "original", (VALUE)definition->body.refined.orig_me);
+        break;
       default: break;
     }
 }
@@ -66,15 +66,15 @@ graph_imemo_names(struct heapprof_graph *graph, VALUE object)
       case imemo_env: graph_environment(graph, (const rb_env_t *)object); break;
       case imemo_iseq: graph_code(graph, (const rb_iseq_t *)object); break;
       case imemo_throw_data:
-          graph_field(graph, "thrown", ((const struct vm_throw_data *)object)->throw_obj);
-          break;
+        graph_field(graph, "thrown", ((const struct vm_throw_data *)object)->throw_obj);
+        break;
       case imemo_ifunc:
-          graph_field(graph, "data", (VALUE)((const struct vm_ifunc *)object)->data);
-          break;
+        graph_field(graph, "data", (VALUE)((const struct vm_ifunc *)object)->data);
+        break;
       case imemo_constcache:
-          graph_field(graph, "value",
-                      ((const struct iseq_inline_constant_cache_entry *)object)->value);
-          break;
+        graph_field(graph, "value",
+                    ((const struct iseq_inline_constant_cache_entry *)object)->value);
+        break;
       default: break;
     }
 }

@@ -56,9 +56,9 @@ graph_imemo_text(VALUE object, char text[HEAPPROF_NAME_BYTES])
     switch (imemo_type(object)) {
       case imemo_iseq: return graph_code_text((const rb_iseq_t *)object, text);
       case imemo_ment:
-          if (RB_SPECIAL_CONST_P(((const rb_method_entry_t *)object)->owner))
-              return 0; /* an undefined method */
-          return rb_heapprof_method_text((const rb_method_entry_t *)object, text);
+        if (RB_SPECIAL_CONST_P(((const rb_method_entry_t *)object)->owner))
+            return 0; /* an undefined method */
+        return rb_heapprof_method_text((const rb_method_entry_t *)object, text);
       default: return 0;
     }
 }
@@ -226,17 +226,17 @@ graph_object_text(struct heapprof_graph *graph, VALUE object)
       case T_CLASS:
       case T_MODULE: length = graph_class_text(object, text); break;
       case T_ICLASS:
-          if (RBASIC_CLASS(object)) length = graph_class_text(RBASIC_CLASS(object), text);
-          break;
+        if (RBASIC_CLASS(object)) length = graph_class_text(RBASIC_CLASS(object), text);
+        break;
       case T_IMEMO: length = graph_imemo_text(object, text); break;
       case T_DATA: length = graph_data_text(graph, object, text); break;
       case T_SYMBOL:
-          if (graph->values_bytes) return graph_id_name(graph, RSYMBOL(object)->id);
-          break;
+        if (graph->values_bytes) return graph_id_name(graph, RSYMBOL(object)->id);
+        break;
       case T_FLOAT:
-          if (graph->values_bytes)
-              length = (size_t)snprintf(text, sizeof(text), "%.17g", RFLOAT_VALUE(object));
-          break;
+        if (graph->values_bytes)
+            length = (size_t)snprintf(text, sizeof(text), "%.17g", RFLOAT_VALUE(object));
+        break;
       default: return 0;
     }
     return rb_heapprof_dump_string(&graph->writer, text, length);

@@ -225,11 +225,11 @@ graph_simple(struct heapprof_graph *graph, struct graph_object *o)
       case T_FILE: graph_io(o); break;
       case T_MATCH: graph_two(o, &graph_match, RMATCH(object)->regexp, RMATCH(object)->str); break;
       case T_RATIONAL:
-          graph_two(o, &graph_rational, RRATIONAL(object)->num, RRATIONAL(object)->den);
-          break;
+        graph_two(o, &graph_rational, RRATIONAL(object)->num, RRATIONAL(object)->den);
+        break;
       case T_COMPLEX:
-          graph_two(o, &graph_complex, RCOMPLEX(object)->real, RCOMPLEX(object)->imag);
-          break;
+        graph_two(o, &graph_complex, RCOMPLEX(object)->real, RCOMPLEX(object)->imag);
+        break;
       default: break;
     }
 }

@@ -213,9 +213,9 @@ own_blocks_of_i(VALUE object, size_t slot_bytes, void *unused)
         if (RHASH_ST_TABLE_P(object)) own_table(hash_holder(object), RHASH_ST_TABLE(object));
         break;
       case T_STRUCT:
-          if (!RB_FL_TEST_RAW(object, RSTRUCT_EMBED_LEN_MASK))
-              own_block(object, RSTRUCT(object)->as.heap.ptr);
-          break;
+        if (!RB_FL_TEST_RAW(object, RSTRUCT_EMBED_LEN_MASK))
+            own_block(object, RSTRUCT(object)->as.heap.ptr);
+        break;
       case T_BIGNUM:
         if (!RB_FL_TEST_RAW(object, BIGNUM_EMBED_FLAG)) own_block(object, BIGNUM_DIGITS(object));
         break;

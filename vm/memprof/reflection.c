@@ -111,12 +111,12 @@ static void
 set_hidden_data(VALUE hash, VALUE object)
 {
     switch (RB_BUILTIN_TYPE(object)) {
-        case T_STRING:
-            rb_heapprof_reflection_set(hash, "data", rb_heapprof_reflection_text(object));
-            break;
-        case T_ARRAY: rb_heapprof_reflection_set(hash, "data", references(object)); break;
-        case T_HASH: rb_heapprof_reflection_set(hash, "data", pairs(object)); break;
-        default: break;
+      case T_STRING:
+        rb_heapprof_reflection_set(hash, "data", rb_heapprof_reflection_text(object));
+        break;
+      case T_ARRAY: rb_heapprof_reflection_set(hash, "data", references(object)); break;
+      case T_HASH: rb_heapprof_reflection_set(hash, "data", pairs(object)); break;
+      default: break;
     }
 }
 

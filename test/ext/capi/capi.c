@@ -38,7 +38,7 @@ started_symbol(enum rb_heapprof_started started)
       case RB_HEAPPROF_RUNNING:    return ID2SYM(rb_intern("running"));
       case RB_HEAPPROF_BAD_CONFIG: return ID2SYM(rb_intern("bad_config"));
       case RB_HEAPPROF_BAD_OUT:
-          return ID2SYM(rb_intern(errno == ENOENT ? "no_such_directory" : "bad_out"));
+        return ID2SYM(rb_intern(errno == ENOENT ? "no_such_directory" : "bad_out"));
     }
     return Qnil;
 }
