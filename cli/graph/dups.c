@@ -48,9 +48,6 @@ static void
 json_row(struct report_json *json, const struct graph_names *names,
          const struct graph_duplicate *duplicate)
 {
-    char address[24];
-
-    snprintf(address, sizeof(address), "%#"PRIx64, duplicate->example);
     report_json_line(json);
     report_json_begin(json, '{');
     report_json_member_text(json, "class",
@@ -58,7 +55,7 @@ json_row(struct report_json *json, const struct graph_names *names,
     report_json_member_unsigned(json, "objects", duplicate->objects);
     report_json_member_unsigned(json, "bytes", duplicate->bytes);
     report_json_member_unsigned(json, "wasted", graph_wasted(duplicate));
-    report_json_member_text(json, "example", address);
+    cli_graph_json_address(json, "example", duplicate->example);
     if (duplicate->text) {
         report_json_member_text(json, "value", graph_string(names, duplicate->text));
     }

@@ -251,14 +251,21 @@ cli_graph_json_facts(struct report_json *json, const struct graph_names *names, 
     report_json_end(json, ']');
 }
 
+void
+cli_graph_json_address(struct report_json *json, const char *key, uint64_t address)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%#"PRIx64, address);
+    report_json_member_text(json, key, text);
+}
+
 bool
 cli_graph_json_object(struct report_json *json, const struct cli_graph *graph, uint32_t object)
 {
     struct cli_text text;
-    char address[24];
 
-    snprintf(address, sizeof(address), "%#"PRIx64, graph_address(&graph->graph, object));
-    report_json_member_text(json, "address", address);
+    cli_graph_json_address(json, "address", graph_address(&graph->graph, object));
     if (!cli_text_begin(&text)) return false;
     graph_put_object(text.out, &graph->graph, object);
     report_json_key(json, "name");
@@ -292,10 +299,18 @@ cli_graph_put_amount(FILE *out, double value, const char *unit)
 }
 
 void
+cli_graph_put_count(FILE *out, uint64_t count, const char *one, const char *many)
+{
+    char text[REPORT_COUNT_MAX];
+
+    report_count(text, count, one, many);
+    fputs(text, out);
+}
+
+void
 cli_graph_put_objects(FILE *out, uint64_t count)
 {
-    cli_graph_put_amount(out, (double)count, "count");
-    fputs(count == 1 ? " object" : " objects", out);
+    cli_graph_put_count(out, count, "object", "objects");
 }
 
 void

@@ -113,6 +113,9 @@ void cli_graph_json_stack(struct report_json *json, const struct graph *graph, u
 void cli_graph_json_facts(struct report_json *json, const struct graph_names *names,
                           const char *key, bool footer);
 
+/* Writes an address as a member of that name. */
+void cli_graph_json_address(struct report_json *json, const char *key, uint64_t address);
+
 /* Writes the members that describe an object: "address", "name", "bytes", "retained". */
 bool cli_graph_json_object(struct report_json *json, const struct cli_graph *graph,
                            uint32_t object);
@@ -152,8 +155,9 @@ void cli_graph_json_stuck(struct report_json *json, const struct graph_stuck *st
 void cli_graph_put_head(void);
 void cli_graph_put_group(const struct graph_group *group, double whole);
 
-/* Writes an amount: "123 kB", "3,000"; "1 object", "3,000 objects". */
+/* Writes an amount: "123 kB", "3,000"; "1 thread", "3 threads"; "1 object", "3,000 objects". */
 void cli_graph_put_amount(FILE *out, double value, const char *unit);
+void cli_graph_put_count(FILE *out, uint64_t count, const char *one, const char *many);
 void cli_graph_put_objects(FILE *out, uint64_t count);
 
 /* Writes the last line of a table that leaves rows out: "... and 1,816 more". */

@@ -85,13 +85,11 @@ put_json(const struct repeats_view *view)
     for (uint32_t i = 0; i < view->limit; i++) {
         const struct graph_repeat *row = &view->repeats->all[i];
         struct cli_text text;
-        char address[24];
-        snprintf(address, sizeof(address), "%#"PRIx64, graph_address(graph, row->example));
         report_json_line(&json);
         report_json_begin(&json, '{');
         report_json_member_unsigned(&json, "wasted", (uint64_t)(row->wasted + 0.5));
         report_json_member_number(&json, "objects", row->objects);
-        report_json_member_text(&json, "example", address);
+        cli_graph_json_address(&json, "example", graph_address(graph, row->example));
         if (view->by == GRAPH_REPEATS_BY_HOLDER) {
             report_json_member_text(&json, "class", graph_class_name(graph, row->example));
         }

@@ -4,25 +4,17 @@
 #include <string.h>
 
 #include "cli/graph/graph.h"
-#include "report/own.h"
 #include "report/text.h"
 
 /* ---- in words ---- */
-
-static void
-put_count(FILE *out, uint32_t count, const char *one, const char *many)
-{
-    cli_graph_put_amount(out, count, "count");
-    fprintf(out, " %s", count == 1 ? one : many);
-}
 
 /* "3 threads and 1 fiber" */
 static void
 put_counts(FILE *out, uint32_t threads, uint32_t fibers)
 {
-    if (threads) put_count(out, threads, "thread", "threads");
+    if (threads) cli_graph_put_count(out, threads, "thread", "threads");
     if (threads && fibers) fputs(" and ", out);
-    if (fibers) put_count(out, fibers, "fiber", "fibers");
+    if (fibers) cli_graph_put_count(out, fibers, "fiber", "fibers");
 }
 
 void
@@ -36,43 +28,15 @@ cli_graph_put_stuck(FILE *out, const struct graph_stuck *stuck)
     cli_graph_put_amount(out, (double)stuck->bytes, "bytes");
 }
 
-/* "worker.rb:12" */
-static void
-put_file(FILE *out, const struct graph *graph, const char *place, size_t length)
-{
-    const char *shown = report_short_path(place, graph_fact(&graph->names, "directory"));
-    size_t skipped = (size_t)(shown - place);
-
-    if (skipped < length) fprintf(out, "%.*s", (int)(length - skipped), shown);
-}
-
-/* A frame is a label, "code in Object#run at app.rb:12". Sets method and file to what it names.
- * Returns false for another label, and for code of MRI. */
-static bool
-split_frame(const char *label, const char **method, size_t *method_length, const char **file)
-{
-    static const char code[] = "code in ", at[] = " at ";
-    const char *end;
-
-    if (strncmp(label, code, strlen(code))) return false;
-    *method = label + strlen(code);
-    end = strstr(*method, at);
-    if (!end) return false;
-    *method_length = (size_t)(end - *method);
-    *file = end + strlen(at);
-    return strncmp(*file, "<internal:", 10) != 0;
-}
-
-/* "Object#run at app.rb:12" */
+/* "Object#run at app.rb:12", of the label "code in Object#run at /srv/app.rb:12". */
 static void
 put_frame(FILE *out, const struct graph *graph, uint32_t label)
 {
-    const char *method, *file;
-    size_t length;
+    static const char code[] = "code in ";
+    const char *frame = graph_string(&graph->names, label);
 
-    if (!split_frame(graph_string(&graph->names, label), &method, &length, &file)) return;
-    fprintf(out, "%.*s at ", (int)length, method);
-    put_file(out, graph, file, strlen(file));
+    if (!strncmp(frame, code, strlen(code))) frame += strlen(code);
+    graph_put_place(out, graph, frame, strlen(frame));
 }
 
 /* "Queue" for Thread::Queue. */
@@ -112,10 +76,10 @@ put_row(FILE *out, const struct graph *graph, const struct graph_stuck_row *row)
     uint32_t text = graph_text(graph, waiter->object);
     const char *start = graph_string(&graph->names, text);
 
-    if (waiter->fiber) put_count(out, row->count, "fiber", "fibers");
-    else put_count(out, row->count, "thread", "threads");
+    if (waiter->fiber) cli_graph_put_count(out, row->count, "fiber", "fibers");
+    else cli_graph_put_count(out, row->count, "thread", "threads");
     fputs(" started at ", out);
-    put_file(out, graph, start, graph_place_length(start));
+    graph_put_place(out, graph, start, graph_place_length(start));
     fputs(", waiting", out);
     if (waiter->where) {
         fputs(" in ", out);
@@ -187,7 +151,7 @@ put_rest(const struct stuck_page *page)
     for (uint32_t i = 0; i < stuck->row_count; i++) {
         hidden += (page->held || !stuck->rows[i].held) && !shown_p(page, i);
     }
-    if (hidden) printf("... and %"PRIu32" more\n", hidden);
+    if (hidden) cli_graph_put_left(hidden);
     if (held) {
         putchar('\n');
         put_counts(stdout, stuck->held_threads, stuck->held_fibers);
@@ -198,7 +162,7 @@ put_rest(const struct stuck_page *page)
     }
     if (stuck->waiters.unnamed) {
         putchar('\n');
-        put_count(stdout, stuck->waiters.unnamed, "thread waits", "threads wait");
+        cli_graph_put_count(stdout, stuck->waiters.unnamed, "thread waits", "threads wait");
         puts(" for what the dump does not name: whether somebody can wake it is not known");
     }
     put_skipped(page->graph);
@@ -218,15 +182,6 @@ put_text(const struct stuck_page *page)
     return true;
 }
 
-static void
-json_address(struct report_json *json, const char *key, const struct graph *graph, uint32_t object)
-{
-    char address[24];
-
-    snprintf(address, sizeof(address), "%#"PRIx64, graph_address(graph, object));
-    report_json_member_text(json, key, address);
-}
-
 static bool
 json_row(struct report_json *json, const struct graph *graph, const struct graph_stuck_row *row)
 {
@@ -242,9 +197,9 @@ json_row(struct report_json *json, const struct graph *graph, const struct graph
     report_json_member_bool(json, "held", row->held);
     report_json_member_unsigned(json, "count", row->count);
     report_json_member_unsigned(json, "bytes", row->bytes);
-    json_address(json, "example", graph, row->example.object);
+    cli_graph_json_address(json, "example", graph_address(graph, row->example.object));
     if (row->example.awaited) {
-        json_address(json, "awaited", graph, row->example.awaited);
+        cli_graph_json_address(json, "awaited", graph_address(graph, row->example.awaited));
         report_json_member_text(json, "awaited_class",
                                 graph_class_name(graph, row->example.awaited));
     }
