@@ -96,6 +96,9 @@ extern const struct cli_option cli_common_options[];
  * command has. Returns NULL after the last one. */
 const struct cli_option *cli_option_at(const struct cli_command *command, size_t place);
 
+/* Whether it is one of the command's own options. */
+bool cli_has_option_p(const struct cli_command *command, enum cli_option_id id);
+
 /* Reads the words that follow the command's name. */
 bool cli_parse(struct cli *cli, int argc, char **argv);
 

@@ -1,21 +1,15 @@
 /* merge.c - heapprof merge: adds several profiles up to one. */
-#include "cli/cli.h"
+#include "cli/several.h"
 
 #include <stdlib.h>
 
-#include "pprof/combine.h"
-
 static int
-merge(struct cli *cli, struct heapprof_model *const *models, const char *const *names,
-      const int *signs)
+merge(struct cli *cli, struct heapprof_model *const *models, const char *const *names)
 {
-    char error[HEAPPROF_COMBINE_ERROR_MAX];
-    struct heapprof_model *sum = rb_heapprof_combine((const struct heapprof_model *const *)models,
-                                                     signs, names, cli->operand_count, error);
-    int status;
+    struct heapprof_model *sum =
+        cli_add_up(cli, (const struct heapprof_model *const *)models, names, cli->operand_count);
+    int status = sum ? cli_save(cli, sum, cli->values[CLI_OUTPUT]) : CLI_WRONG;
 
-    if (!sum) return cli_wrong(cli, "%s", error);
-    status = cli_save(cli, sum, cli->values[CLI_OUTPUT]);
     rb_heapprof_model_free(sum);
     return status;
 }
@@ -26,19 +20,16 @@ run(struct cli *cli)
     size_t count = cli->operand_count, read = 0;
     struct heapprof_model **models = calloc(count, sizeof(*models));
     const char **names = calloc(count, sizeof(*names));
-    int *signs = calloc(count, sizeof(*signs));
     int status = CLI_WRONG;
 
-    if (!models || !names || !signs) status = cli_wrong(cli, "no memory");
+    if (!models || !names) status = cli_wrong(cli, "no memory");
     else {
-        for (size_t i = 0; i < count; i++) signs[i] = 1;
         read = cli_read_operands(cli, models, names);
-        if (read == cli->operand_count) status = merge(cli, models, names, signs);
+        if (read == cli->operand_count) status = merge(cli, models, names);
     }
     while (read > 0) rb_heapprof_model_free(models[--read]);
     free(models);
     free(names);
-    free(signs);
     return status;
 }
 

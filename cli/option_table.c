@@ -6,15 +6,6 @@
 
 #include "cli/cli.h"
 
-static bool
-has_p(const struct cli_command *command, enum cli_option_id id)
-{
-    const struct cli_option *option = command->options;
-
-    while (option && option->id && option->id != id) option++;
-    return option && option->id;
-}
-
 /* Writes "top, diff, graph (top, why)": commands of a family stand together. */
 static void
 put_commands(FILE *out, enum cli_option_id id)
@@ -27,7 +18,7 @@ put_commands(FILE *out, enum cli_option_id id)
     for (const struct cli_command *const *each = cli_commands; *each; each++) {
         const char *name = (*each)->name, *second = strchr(name, ' ');
         size_t length = second ? (size_t)(second - name) : 0;
-        if (!has_p(*each, id)) continue;
+        if (!cli_has_option_p(*each, id)) continue;
         bool goes_on = length && strlen(family) == length && !strncmp(family, name, length);
         if (*family && !goes_on) putc(')', out);
         fputs(between, out);

@@ -131,7 +131,8 @@ struct cli_option_words {
 
 extern const struct cli_option_words cli_option_words[CLI_OPTION_COUNT];
 
-/* Both return CLI_NO_OPTION if there is none. A name is a word's first `length` bytes. */
+/* The option of a letter, and of the first `length` bytes of a word. Both return CLI_NO_OPTION if
+ * no option has that letter or name. */
 enum cli_option_id cli_option_of_letter(char letter);
 enum cli_option_id cli_option_of_name(const char *name, size_t length);
 

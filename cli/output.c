@@ -91,9 +91,6 @@ cli_output_run(struct cli *cli)
 const char *
 cli_readers(const struct cli_command *command)
 {
-    const struct cli_option *option = command->options;
-
     if (command->readers) return command->readers;
-    while (option && option->id && option->id != CLI_OUTPUT) option++;
-    return option && option->id ? CLI_OUTPUT_READERS : NULL;
+    return cli_has_option_p(command, CLI_OUTPUT) ? CLI_OUTPUT_READERS : NULL;
 }

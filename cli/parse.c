@@ -75,7 +75,7 @@ cli_number(const struct cli *cli, enum cli_option_id option, long least, long de
     return false;
 }
 
-/* Returns the shift of a unit: "", "k", "kB", "MB", "G". Returns 64 if it is none. */
+/* Returns the shift of a unit: "", "k", "kB", "MB", "G". Returns 64 if the text is not a unit. */
 static unsigned
 shift_of(const char *unit)
 {
@@ -110,6 +110,15 @@ cli_size(const struct cli *cli, enum cli_option_id option, size_t default_bytes,
 }
 
 /* ---- options ---- */
+
+bool
+cli_has_option_p(const struct cli_command *command, enum cli_option_id id)
+{
+    const struct cli_option *option = command->options;
+
+    while (option && option->id && option->id != id) option++;
+    return option && option->id;
+}
 
 const struct cli_option *
 cli_option_at(const struct cli_command *command, size_t place)

@@ -19,10 +19,9 @@ cli_sum_name(char text[CLI_SUM_NAME_MAX], const char *name, size_t used, size_t 
                  "%zu processes added up (the last file of each, of %zu files)", used, given);
 }
 
-/* Returns the sum of models. Returns NULL after telling the user what is wrong. */
-static struct heapprof_model *
-add_up(const struct cli *cli, const struct heapprof_model *const *models, const char *const *names,
-       size_t count)
+struct heapprof_model *
+cli_add_up(const struct cli *cli, const struct heapprof_model *const *models,
+           const char *const *names, size_t count)
 {
     char error[HEAPPROF_COMBINE_ERROR_MAX];
     int *signs = malloc(count * sizeof(*signs));
@@ -56,7 +55,7 @@ make_sum(struct cli_sum *sum, const struct cli *cli, struct heapprof_model **mod
         sum->model = models[at];
         models[at] = NULL;
     }
-    else sum->model = add_up(cli, last.models, names, last.count);
+    else sum->model = cli_add_up(cli, last.models, names, last.count);
     if (sum->model) {
         sum->given = count;
         sum->used = last.count;

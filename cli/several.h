@@ -17,8 +17,13 @@ void cli_sum_name(char text[CLI_SUM_NAME_MAX], const char *name, size_t used, si
 struct cli_sum {
     struct heapprof_model *model;
     char   name[CLI_SUM_NAME_MAX];
-    size_t given, used; /* files; the others are earlier files of a process */
+    size_t given, used; /* files; a file that is not used is an earlier one of its process */
 };
+
+/* Returns the sum of models. Returns NULL after telling the user what is wrong. */
+struct heapprof_model *cli_add_up(const struct cli *cli,
+                                  const struct heapprof_model *const *models,
+                                  const char *const *names, size_t count);
 
 /* Reads all operands, and adds up the last file of each process. Returns false after telling the
  * user what is wrong. The caller frees the sum either way. */

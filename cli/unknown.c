@@ -1,7 +1,7 @@
-/* unknown.c - says which command was meant by words that are none.
+/* unknown.c - says which command was meant, if no command has the name that was typed.
  *
- * Most are a typo, the second word of a command of two words ("report" of "graph report"), or a
- * file or process that stands where the command should be. */
+ * Most such words are a typo, the second word of a command of two words ("report" of "graph
+ * report"), or a file or process that stands where the command should be. */
 #include "cli/cli.h"
 
 #include <stdlib.h>

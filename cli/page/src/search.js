@@ -16,7 +16,7 @@ export function matcher(term) {
     return (text) => expression.test(text);
 }
 
-// Which functions are found: 1, the others 0. Many functions share a name or a file.
+// An array by function: 1 if it is found, else 0. Many functions share a name or a file.
 export function matchFunctions(profile, matches) {
     const { functions } = profile;
     const files = Uint8Array.from(profile.files.name, (_, file) => (matches(fileName(profile, file)) ? 1 : 0));

@@ -4,7 +4,7 @@
 // its own change without the sign, and the widths of its children. So a frame where as much went as
 // came is wide, and pale.
 
-// The rows that every filter lets through, and whose frames are inside, if that is not null: 1, the others 0.
+// An array by row: 1 if every filter lets it through and its frame is inside (null: any frame is), else 0.
 export function chooseRows(profile, filters, inside) {
     const chosen = new Uint8Array(profile.rowCount);
     for (let row = 0; row < profile.rowCount; row++) {
@@ -36,7 +36,7 @@ export function rowFrame(profile, row) {
     return node < 0 ? 0 : profile.nodeFrame[node];
 }
 
-// Which frames of a tree are that one, or below it: 1, the others 0.
+// An array by frame of a tree: 1 for that frame and each below it, else 0.
 export function insideOf(tree, top) {
     const inside = new Uint8Array(tree.frameCount);
     inside[top] = 1;

@@ -23,7 +23,7 @@ function none(empty) {
         "No suspects: nothing keeps more than 5% and 1 MB by itself. What grows between two dumps says more: heapprof graph view OLD NEW.";
 }
 
-// A suspect's sentence: what keeps how much is its first clause, and the others stand below it. What is in `backticks` is code.
+// A suspect's sentence. Its first clause says what keeps how much; the further clauses stand below it. `Backticks` enclose code.
 function clauses(text) {
     const [first, ...others] = text.split(/; (?=(?:[^`]*`[^`]*`)*[^`]*$)/); // not within code
     return [element("p", { class: "sentence" }, ...withCode(first)),
