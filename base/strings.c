@@ -132,6 +132,12 @@ rb_heapprof_strings_intern(struct heapprof_strings *strings, const char *text, s
     return append(strings, text, length, hash);
 }
 
+uint32_t
+rb_heapprof_strings_find(const struct heapprof_strings *strings, const char *text, size_t length)
+{
+    return length ? find(strings, text, length, text_hash(strings, text, length)) : 0;
+}
+
 const char *
 rb_heapprof_strings_get(const struct heapprof_strings *strings, uint32_t number, size_t *length)
 {

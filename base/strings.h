@@ -34,6 +34,10 @@ void rb_heapprof_strings_free(struct heapprof_strings *strings);
 uint32_t rb_heapprof_strings_intern(struct heapprof_strings *strings, const char *text,
                                     size_t length);
 
+/* The number of the string; 0 if it is not there, or empty. */
+uint32_t rb_heapprof_strings_find(const struct heapprof_strings *strings, const char *text,
+                                  size_t length);
+
 /* The string's bytes, with a NUL behind them. Good until the next intern. length may be NULL. */
 const char *rb_heapprof_strings_get(const struct heapprof_strings *strings, uint32_t number,
                                     size_t *length);

@@ -10,7 +10,7 @@
  *     Default_Ignorable_Code_Point  a renderer shows nothing for them: fillers, variation
  *                                   selectors, ...
  *
- * The ranges are those of Unicode 15.0, which MRI 3.4.5 has, too. test/ruby/test_unseen.rb
+ * The ranges are those of Unicode 15.0, which MRI 3.4 has, too. test/ruby/test_unseen.rb
  * compares each code point with what MRI's regular expressions say of it.
  */
 #include "base/unseen.h"

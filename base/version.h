@@ -1,7 +1,7 @@
 /* version.h - which version of this product it is: the one place that says so.
  *
  * scripts/lib.sh reads the number from here for whatever is packed, and scripts/release for its
- * checklist. MRI's version is another one (pins). CHANGELOG.md has an entry for each version;
+ * checklist. MRI's version is another one (base/mri.h). CHANGELOG.md has an entry for each version;
  * the numbers follow the rules of semantic versioning.
  */
 #ifndef HEAPPROF_VERSION_H
@@ -10,9 +10,16 @@
 #define HEAPPROF_NAME    "ruby-heapprof"
 #define HEAPPROF_VERSION "1.0.0"
 
+/* Where programs lead somebody who wants to know more. The product has no page of its own: it is
+ * the prototype of a proposal to ruby-core. */
+#define HEAPPROF_URI     "https://bugs.ruby-lang.org/projects/ruby-master"
+
 /* Comments of a profile: the version that has written it, and the ruby that it is of. Files of
  * before 1.0.0 have neither. */
 #define HEAPPROF_COMMENT_VERSION "heapprof: "
 #define HEAPPROF_COMMENT_BUILD   "build: "
+
+/* What `ruby -v`, and so a profile's build, says when all checks have not passed on its base. */
+#define HEAPPROF_UNTESTED "(untested base)"
 
 #endif

@@ -17,16 +17,9 @@ def fail!(text)
   exit 1
 end
 
-# Versions as they are built: of bundled gems by MRI's list, of default gems by their specifications, which read the sources.
+# Versions as they are built.
 def built(tree)
-  bundled = File.readlines("#{tree}/gems/bundled_gems").grep(/^[a-z]/).to_h { |line| line.split.first(2) }
-  default = Dir["#{tree}/{lib,ext}/**/*.gemspec"].sort.filter_map do |path|
-    specification = Gem::Specification.load(path)
-    [specification.name, specification.version.to_s] if specification&.version
-  rescue StandardError, ScriptError
-    nil
-  end
-  default.to_h.merge(bundled).sort.to_h
+  IO.popen([Gem.ruby, "-W0", "#{__dir__}/gem-versions.rb", tree], &:readlines).to_h(&:split)
 end
 
 def asked(names)

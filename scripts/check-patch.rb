@@ -7,39 +7,10 @@
 # header or context shows the name), which of our files it calls, which test covers it, and what
 # became of it upstream. Prints one line for each broken rule; the exit status says whether any was.
 
+require_relative "hunks"
+
 MAX_ADDED = 3
 TRAILERS = %w[Hook Handler Test Forwarded]
-
-Hunk = Struct.new(:file, :header, :lines) do
-  def added = lines.count { |line| line.start_with?("+") }
-  def removed = lines.count { |line| line.start_with?("-") }
-
-  # Whether a trailer's `file:name` is this place.
-  def hooked_by?(hook)
-    hooked_file, name = hook.split(":", 2)
-    hooked_file == file && name && shows?(name)
-  end
-
-  # The name stands where upstream's own lines show it: one of our own proves nothing.
-  def shows?(name)
-    shown = [header, *lines.select { |line| line.start_with?(" ") }]
-    shown.any? { |line| line.match?(/(?<![\w$])#{Regexp.escape(name)}(?!\w)/) }
-  end
-end
-
-# Splits a patch file into its message and its hunks.
-def read_patch(path)
-  message, *diffs = File.read(path).split(/^diff --git .*\n/)
-  hunks = diffs.flat_map do |diff|
-    head, *rest = diff.split(/^(?=@@ )/)
-    file = head[%r{^\+\+\+ b/(.*)}, 1]
-    rest.map do |text|
-      header, *lines = text.lines(chomp: true)
-      Hunk.new(file, header, lines)
-    end
-  end
-  [message, hunks]
-end
 
 def trailers(message)
   message.lines(chomp: true).filter_map { |line| line.match(/\A([A-Z][a-z]+): (.+)/)&.captures }
@@ -75,7 +46,7 @@ def trailer_problems(found, top)
 end
 
 top, name = ARGV
-message, hunks = read_patch(File.join(top, name))
+message, hunks = Hunk.read(File.join(top, name))
 found = trailers(message)
 problems = trailer_problems(found, top) +
            hook_problems(found.fetch("Hook", []), hunks) +

@@ -8,7 +8,7 @@ top=$(cd -P "$(dirname "$0")/.." && pwd)
 build=$top/build
 
 # The folders of C, each below those that may include it; check-rooms says which may include which.
-rooms='base os pprof profiler report attach dump graph memcheck barriers cli gc vm'
+rooms='base os pprof profiler report unwind attach dump graph memcheck barriers cli gc vm'
 
 # die MESSAGE: what was wrong, what was expected, what to do; on one line. It is also left in
 # build/failed, for the last line of ./bootstrap.
@@ -32,12 +32,26 @@ need() {
     command -v "$1" >/dev/null 2>&1 || die "$1 not found: install the Debian package $2"
 }
 
-# pin NAME KEY [N]: the value of KEY in the record of that archive or gem in `pins`, or its Nth word.
-pin() {
-    awk -v name="$1" -v key="$2" -v n="${3:-0}" '
+# mri KEY: VERSION, SHA256, ARCHIVE or TESTED of the base: the release of MRI that all is built on. ./configure has written
+# them into the Makefile (scripts/base); before that the base is the first of `pins`.
+mri() {
+    { grep -s '^MRI_' "$top/Makefile" || "$top/scripts/base"; } | sed -n "s/^MRI_$1 = //p"
+}
+
+# pin_all NAME KEY: the values of a key that may be repeated in the record of that archive or gem, a line each.
+pin_all() {
+    release=
+    [ "$1" != mri ] || release=$(mri VERSION)
+    awk -v name="$1" -v key="$2" -v release="$release" '
         $1 == "archive" || $1 == "gem" { here = $2 == name }
-        here && $1 == key { sub(/^[^ ]+ +/, ""); print n ? $n : $0; exit }
+        here && release && $1 == "version" { here = $2 == release }
+        here && $1 == key { sub(/^[^ ]+ +/, ""); print }
     ' "$top/pins"
+}
+
+# pin NAME KEY [N]: the first of these values, or its Nth word.
+pin() {
+    pin_all "$1" "$2" | awk -v n="${3:-0}" '{ print n ? $n : $0; exit }'
 }
 
 # pinned KIND: the names of the records of that kind, archive or gem.

@@ -23,7 +23,7 @@ CLI_EXPAT := $(call CLI_TRY,expat.h,-l:libexpat.a -lm)
 
 # What depends on these is compiled again when one has come or gone.
 CLI_FOUND = $(PLAIN_OBJ)/cli/found
-CLI_USERS = $(foreach part,serve/server serve/timed live/screen,$(PLAIN_OBJ)/cli/$(part).o) \
+CLI_USERS = $(foreach part,serve/server live/screen,$(PLAIN_OBJ)/cli/$(part).o) \
 	$(foreach part,file reader xml messages,$(PLAIN_OBJ)/memcheck/valgrind/$(part).o)
 
 $(CLI_FOUND): FORCE
@@ -34,7 +34,7 @@ $(CLI_FOUND): FORCE
 FORCE:
 
 $(CLI_USERS): $(CLI_FOUND)
-$(foreach part,server timed,$(PLAIN_OBJ)/cli/serve/$(part).o): PLAIN_CC += $(if $(CLI_EVENT),-DHEAPPROF_EVENT)
+$(PLAIN_OBJ)/cli/serve/server.o: PLAIN_CC += $(if $(CLI_EVENT),-DHEAPPROF_EVENT)
 $(foreach part,file reader xml messages,$(PLAIN_OBJ)/memcheck/valgrind/$(part).o): PLAIN_CC += $(if $(CLI_EXPAT),-DHEAPPROF_EXPAT)
 $(PLAIN_OBJ)/cli/live/screen.o: PLAIN_CC += $(if $(CLI_CURSES),-DHEAPPROF_CURSES)
 
