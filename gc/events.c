@@ -16,7 +16,7 @@ rb_heapprof_clear(struct ractor_newobj_cache *cache)
     note_major(rb_gc_get_objspace());
     pending_resolve(&cache->heapprof.pending);
     end_change();
-    ractor_disarm(cache);
+    gaps_disarm(cache);
     rb_heapprof_frames_forget_code();
     forget_known_sites();
 }

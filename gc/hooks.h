@@ -15,6 +15,7 @@
  *   rb_heapprof_gate_realloc block about to be reallocated  add up and 2 tests
  *   rb_heapprof_gate_resized block reallocated              subtract and 2 tests
  *   rb_heapprof_gate_free  block freed, or reallocated      1 test, off or on
+ *   rb_heapprof_gate_begun, _marked  GC                     1 test each, off or on
  *   rb_heapprof_gate_adjust memory reported by an extension  2 tests  + a lock
  *
  * The allocation fast path and the sweep of an object have no gate: `make
@@ -55,6 +56,7 @@ struct heapprof_pending {
     uint32_t birth_gc;
     uint32_t size_bytes;
     float    weight;
+    uint32_t label;      /* string with the text of its labels; 0: none */
 };
 
 /* Part of a ractor's newobj cache. Zero, as it begins, means off. */
@@ -164,6 +166,7 @@ struct heapprof_thread {
     bool own_work;                          /* its requests are the profiler's own */
     bool own_report;                        /* the memory it reports next is the profiler's own */
     bool own_object;                        /* the object it allocates next is the profiler's own */
+    bool waits_for_gvl;                     /* some of its samples wait for its Ruby stack */
     struct heapprof_thread *next;
     struct heapprof_thread **previous_next; /* NULL: not in the list */
 };
@@ -266,6 +269,28 @@ rb_heapprof_gate_adjust(ptrdiff_t diff)
     else if (RB_UNLIKELY(rb_heapprof_on) && diff < 0) {
         rb_heapprof_give_back(-(size_t)diff);
     }
+}
+
+extern bool rb_heapprof_wbcheck_on; /* gc/wbcheck */
+
+HEAPPROF_COLD static void
+rb_heapprof_wbcheck_begun(struct rb_objspace *objspace);
+
+/* A GC has begun. It is counted already, and has not marked yet. All ractors are stopped. */
+static inline void
+rb_heapprof_gate_begun(struct rb_objspace *objspace)
+{
+    if (RB_UNLIKELY(rb_heapprof_wbcheck_on)) rb_heapprof_wbcheck_begun(objspace);
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_wbcheck_marked(void);
+
+/* It has marked, and has not swept yet. */
+static inline void
+rb_heapprof_gate_marked(struct rb_objspace *objspace)
+{
+    if (RB_UNLIKELY(rb_heapprof_wbcheck_on)) rb_heapprof_wbcheck_marked();
 }
 
 static void

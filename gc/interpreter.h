@@ -14,6 +14,16 @@
  * HEAPPROF_NO_STACK when memory is refused, and 0 if there is no frame yet. (vm/names/frames.c) */
 uint32_t rb_heapprof_frames_capture(const rb_execution_context_t *ec);
 
+/* The C function of the method that runs. Returns 0 if that is Ruby code, or there is none.
+ * (vm/names/frames.c) */
+uintptr_t rb_heapprof_frames_c_method(const rb_execution_context_t *ec);
+
+/* The set of labels of a fiber, with the name of its thread; the text of a set
+ * (profiler/label_sets.h), good until the next set is made. Under the VM lock.
+ * (vm/labels/labels.c) */
+uint32_t rb_heapprof_label_now(const rb_execution_context_t *ec);
+const char *rb_heapprof_label_text(uint32_t set, size_t *length);
+
 /* Forgets what is known of addresses of code: a GC has marked, and will move and free code.
  * (vm/names/frames.c) */
 void rb_heapprof_frames_forget_code(void);
@@ -53,6 +63,10 @@ const char *rb_heapprof_fiber_state(const struct rb_fiber_struct *fiber);
 /* What the reference at that offset of a structure of MRI's is called: "receiver". Returns NULL if
  * that is not known. (vm/names/fields.c) */
 const char *rb_heapprof_field_name(const rb_data_type_t *type, size_t offset);
+
+/* How many bytes of a structure of MRI's lie before the end of the last such reference. 0 if none
+ * is known. (vm/names/fields.c) */
+size_t rb_heapprof_fields_bytes(const rb_data_type_t *type);
 
 /* What a variable is called whose ID has no name. Returns NULL if that is not known.
  * (vm/errors.h) */

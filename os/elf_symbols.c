@@ -27,9 +27,11 @@
 #if UINTPTR_MAX > UINT32_MAX
 # define NATIVE_CLASS ELFCLASS64
 # define ELF_TYPE_OF_SYMBOL(info) ELF64_ST_TYPE(info)
+# define ELF_BINDING_OF_SYMBOL(info) ELF64_ST_BIND(info)
 #else
 # define NATIVE_CLASS ELFCLASS32
 # define ELF_TYPE_OF_SYMBOL(info) ELF32_ST_TYPE(info)
+# define ELF_BINDING_OF_SYMBOL(info) ELF32_ST_BIND(info)
 #endif
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -208,6 +210,7 @@ read_sections(struct heapprof_elf *elf, const elf_header *header)
     if (names.sh_type != SHT_STRTAB || !within_p(elf, names.sh_offset, names.sh_size)) return false;
 
     elf->symbols = symbols.sh_offset;
+    elf->dynamic = symbols.sh_type == SHT_DYNSYM;
     elf->symbol_count = symbols.sh_size / sizeof(elf_symbol);
     elf->names = names.sh_offset;
     elf->names_bytes = names.sh_size;
@@ -268,7 +271,8 @@ each_i(const char *entry, void *data)
     if (!wanted_p(each, ELF_TYPE_OF_SYMBOL(symbol.st_info)) || symbol.st_shndx == SHN_UNDEF)
         return true;
     struct heapprof_elf_function function = {
-        .start = symbol.st_value, .size_bytes = symbol.st_size, .name = symbol.st_name
+        .start = symbol.st_value, .size_bytes = symbol.st_size, .name = symbol.st_name,
+        .weak = ELF_BINDING_OF_SYMBOL(symbol.st_info) == STB_WEAK
     };
     return each->function(&function, each->data);
 }

@@ -20,6 +20,8 @@ struct heapprof_elf {
     uint64_t file_bytes;
     uint64_t symbols;           /* place of the symbols in the file */
     uint64_t symbol_count;
+    bool     dynamic;           /* the symbols are only those of the dynamic linker: the file has
+                                   no others */
     uint64_t names;             /* place of the symbols' names in the file */
     uint64_t names_bytes;
     struct heapprof_elf_identity identity;
@@ -33,6 +35,7 @@ struct heapprof_elf_function {
     uintptr_t start;            /* as in the file; a loaded object adds its base */
     size_t    size_bytes;
     uint32_t  name;             /* for rb_heapprof_elf_name and _loaded_name */
+    bool      weak;             /* as a rule another name of a function that has one */
 };
 
 /* Begins to read the file. The caller closes fd. Returns false if fd is not a regular file, not

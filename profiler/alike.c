@@ -275,18 +275,19 @@ site_hash_i(const void *owner, uint32_t number)
     const struct heapprof_site *site =
         &((const struct alike_merging *)owner)->copies->sites[number];
 
-    return hash_of(site->stack, site->class_id, 0, 0);
+    return hash_of(site->stack, site->class_id, site->label, 0);
 }
 
 static uint32_t
 find_site(const struct alike_merging *merging, const struct heapprof_site *site)
 {
-    uint64_t probe = hash_of(site->stack, site->class_id, 0, 0);
+    uint64_t probe = hash_of(site->stack, site->class_id, site->label, 0);
     uint32_t number;
 
     for (; (number = rb_heapprof_index_at(&merging->sites, probe)) != 0; probe++) {
         const struct heapprof_site *other = &merging->copies->sites[number];
-        if (other->stack == site->stack && other->class_id == site->class_id) break;
+        if (other->stack == site->stack && other->class_id == site->class_id &&
+            other->label == site->label) break;
     }
     return number;
 }

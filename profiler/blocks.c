@@ -433,6 +433,16 @@ rb_heapprof_blocks_end(const struct heapprof_blocks *blocks, uintptr_t address)
     return last ? last->begin + last->held_bytes : 0;
 }
 
+struct heapprof_piece *
+rb_heapprof_blocks_beginning(const struct heapprof_blocks *blocks, uintptr_t address)
+{
+    uint32_t entry = rb_heapprof_address_table_find(&blocks->addresses, address);
+    uint32_t number = entry ? blocks->pieces_of[entry] : 0;
+
+    while (number && blocks->pieces[number].begin > 0) number = blocks->pieces[number].next;
+    return number ? &blocks->pieces[number] : NULL;
+}
+
 double
 rb_heapprof_blocks_in_use(const struct heapprof_blocks *blocks)
 {

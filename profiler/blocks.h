@@ -20,10 +20,20 @@
 #include "base/numbers.h"
 #include "profiler/block_filter.h"
 
+/* With memcheck: which allocator gave a block out. A block that MRI has asked the C library for is
+ * of no known one, for MRI may mix its own as it likes. */
+enum heapprof_block_allocator {
+    HEAPPROF_OF_UNKNOWN,
+    HEAPPROF_OF_LIBC,
+    HEAPPROF_OF_XMALLOC,         /* asked by an extension or a library */
+    HEAPPROF_OF_XMALLOC_BY_CORE, /* asked by MRI */
+};
+
 struct heapprof_piece {
     size_t   begin;       /* offset in its block */
     size_t   held_bytes;  /* its length at this moment; 0: retired or free */
-    size_t   asked_bytes; /* its length when it was sampled, which weight belongs to */
+    size_t   asked_bytes : 62; /* its length when it was sampled, which weight belongs to */
+    size_t   allocator : 2;    /* enum heapprof_block_allocator */
     uint32_t site;        /* which site asked; 0: free; HEAPPROF_SITE_WAITING: not known yet */
     uint32_t birth_gc;
     float    weight;
@@ -77,7 +87,7 @@ void rb_heapprof_blocks_init(struct heapprof_blocks *blocks, struct heapprof_mem
 void rb_heapprof_blocks_free(struct heapprof_blocks *blocks);
 
 /* Enters a piece at the end of the block at address. Reads begin, asked_bytes (not 0), site,
- * birth_gc and weight of the piece. Returns false if memory is refused. */
+ * birth_gc, allocator and weight of the piece. Returns false if memory is refused. */
 bool rb_heapprof_blocks_add(struct heapprof_blocks *blocks, uintptr_t address,
                             const struct heapprof_piece *piece);
 
@@ -98,6 +108,10 @@ void rb_heapprof_blocks_cut(struct heapprof_blocks *blocks, uintptr_t address, s
 /* Returns the offset at which the pieces of the block at address end. Returns 0 if the block is
  * not known. */
 size_t rb_heapprof_blocks_end(const struct heapprof_blocks *blocks, uintptr_t address);
+
+/* Returns the piece at the beginning of the block at address. Returns NULL if it is not known. */
+struct heapprof_piece *
+rb_heapprof_blocks_beginning(const struct heapprof_blocks *blocks, uintptr_t address);
 
 /* Makes room for count pieces, each in a block of its own. Returns false if memory is refused; some
  * room may have been made then. */

@@ -26,12 +26,12 @@ rb_heapprof_callers_free(struct heapprof_callers *callers)
 
 void
 rb_heapprof_callers_add_wrapper(struct heapprof_callers *callers, uintptr_t start,
-                                size_t size_bytes)
+                                size_t size_bytes, bool of_xmalloc)
 {
     if (!HEAPPROF_MEM_GROW(callers->mem, callers->wrappers, callers->wrappers_capacity,
                            callers->wrapper_count + 1)) return;
     callers->wrappers[callers->wrapper_count++] =
-        (struct heapprof_wrapper){.start = start, .end = start + size_bytes};
+        (struct heapprof_wrapper){ start, start + size_bytes, of_xmalloc };
 }
 
 static int
@@ -48,9 +48,10 @@ rb_heapprof_callers_sort(struct heapprof_callers *callers)
     qsort(callers->wrappers, callers->wrapper_count, sizeof(*callers->wrappers), compare_code);
 }
 
-/* A return address follows its call, which may be the function's last instruction. */
-bool
-rb_heapprof_callers_wrapper_p(const struct heapprof_callers *callers, uintptr_t address)
+/* A return address follows its call, which may be the function's last instruction. Returns NULL if
+ * it lies in no wrapper. */
+static const struct heapprof_wrapper *
+wrapper_at(const struct heapprof_callers *callers, uintptr_t address)
 {
     size_t low = 0, high = callers->wrapper_count;
 
@@ -59,7 +60,21 @@ rb_heapprof_callers_wrapper_p(const struct heapprof_callers *callers, uintptr_t 
         if (callers->wrappers[middle].start < address) low = middle + 1;
         else high = middle;
     }
-    return low > 0 && address <= callers->wrappers[low - 1].end;
+    if (low == 0 || address > callers->wrappers[low - 1].end) return NULL;
+    return &callers->wrappers[low - 1];
+}
+
+bool
+rb_heapprof_callers_wrapper_p(const struct heapprof_callers *callers, uintptr_t address)
+{
+    return wrapper_at(callers, address) != NULL;
+}
+
+bool
+rb_heapprof_callers_xmalloc_p(const struct heapprof_callers *callers, uintptr_t address)
+{
+    const struct heapprof_wrapper *wrapper = wrapper_at(callers, address);
+    return wrapper && wrapper->of_xmalloc;
 }
 
 uintptr_t

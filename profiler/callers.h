@@ -9,6 +9,7 @@
 struct heapprof_wrapper {
     uintptr_t start;
     uintptr_t end;
+    bool      of_xmalloc; /* a part of MRI's allocator: what it asks for is a block of xmalloc */
 };
 
 struct heapprof_callers {
@@ -28,11 +29,14 @@ void rb_heapprof_callers_free(struct heapprof_callers *callers);
 
 /* Adds a wrapper, if there is memory. The caller calls sort after the last one. */
 void rb_heapprof_callers_add_wrapper(struct heapprof_callers *callers, uintptr_t start,
-                                     size_t size_bytes);
+                                     size_t size_bytes, bool of_xmalloc);
 void rb_heapprof_callers_sort(struct heapprof_callers *callers);
 
 /* Whether a return address lies in a wrapper. */
 bool rb_heapprof_callers_wrapper_p(const struct heapprof_callers *callers, uintptr_t address);
+
+/* Whether it lies in a wrapper that is a part of MRI's allocator. */
+bool rb_heapprof_callers_xmalloc_p(const struct heapprof_callers *callers, uintptr_t address);
 
 /* Finds the caller among return addresses, which come innermost first. Returns 0 if there is
  * none. The first own_count belong to the profiler. Where wrappers are known, own_count may be

@@ -111,6 +111,7 @@ rb_heapprof_checksum_tables(const struct heapprof_tables *tables)
     uint64_t sum = add_identities(add_strings(0, &tables->strings), &tables->identities);
 
     sum = add_stacks(add_functions(sum, &tables->functions), &tables->stacks);
+    sum = add_stacks(sum, &tables->c_paths);
     sum = add_addresses(add_sites(sum, &tables->sites), &live->addresses);
     sum = ADD_ARRAY(sum, live->samples, live->addresses.numbers.end);
     return ADD_ARRAY(sum, tables->callers.wrappers, tables->callers.wrapper_count);

@@ -37,7 +37,8 @@ struct part {
     bool      owner_frames;   /* one of the two has only a frame of each owner's stack */
     bool      resident;       /* both have rungs */
     bool      ages;           /* rows of different ages are different */
-    bool      shown;          /* libraries, which no row shows, do not count */
+    bool      shown;          /* libraries and first lines of functions, which no row shows, do not
+                                 count. A file has one first line for all functions of a name */
     uint32_t  kept_age;       /* samples of this age or older were sampled in the other, too;
                                  HEAPPROF_AGE_DEAD: no sample was */
     uint32_t *stacks;         /* new numbers by old; 0: not known yet */
@@ -85,6 +86,7 @@ bring_function(const struct part *part, const struct heapprof_stack_node *node, 
     if (!bring_string(part, function.name, &function.name) ||
         !bring_string(part, function.path, &function.path)) return 0;
     *line = node->line;
+    if (part->shown) function.first_line = 0;
     if (function.cfunc) {
         const struct heapprof_stack_node *outer =
             rb_heapprof_stacks_node(&part->to->stacks, caller);
@@ -169,6 +171,7 @@ bring_row(struct part *part, struct heapprof_row row)
                                                           &row.owner_stack) ||
         !bring_string(part, row.subject, &row.subject) ||
         !bring_string(part, row.library, &row.library) ||
+        !bring_string(part, row.label, &row.label) ||
         !bring_string(part, row.owner, &row.owner))
         return false;
     if (part->shown) row.library = 0;
@@ -221,6 +224,7 @@ compare_rows(const void *left, const void *right)
     if (order == 0) order = compare_numbers(a->folded, b->folded);
     if (order == 0) order = compare_numbers(a->subject, b->subject);
     if (order == 0) order = compare_numbers(a->library, b->library);
+    if (order == 0) order = compare_numbers(a->label, b->label);
     if (order == 0) order = compare_numbers(a->owner, b->owner);
     if (order == 0) order = compare_numbers(a->owner_stack, b->owner_stack);
     return order;

@@ -16,6 +16,7 @@
  */
 #include "profiler/load.h"
 #include "base/version.h"
+#include "profiler/label_sets.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -242,6 +243,67 @@ load_owner(struct loading *loading, const struct heapprof_samples *samples,
     return !place[0] || load_place(loading, place, &row->owner_stack);
 }
 
+/* What heapprof itself says of a sample. */
+static bool
+reserved_p(const char *key)
+{
+    static const char *const keys[] = HEAPPROF_LABEL_RESERVED;
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+        if (!strcmp(key, keys[i])) return true;
+    }
+    return false;
+}
+
+static int
+compare_keys(const void *left, const void *right)
+{
+    const struct heapprof_label *a = left, *b = right;
+
+    return strcmp(a->key, b->key);
+}
+
+/* The text of labels in order. Labels that are too many or too long are left out. */
+static size_t
+write_label_text(struct heapprof_label *labels, size_t count, char text[HEAPPROF_LABEL_TEXT_BYTES])
+{
+    size_t length = 0;
+
+    qsort(labels, count, sizeof(*labels), compare_keys);
+    for (size_t i = 0; i < count; i++) {
+        const struct heapprof_label *label = &labels[i];
+        if (i > 0 && !strcmp(label->key, labels[i - 1].key)) continue;
+        memcpy(text + length, label->key, label->key_length + 1);
+        length += label->key_length + 1;
+        memcpy(text + length, label->value, label->value_length + 1);
+        length += label->value_length + 1;
+    }
+    return length;
+}
+
+/* The labels that the program has given. */
+static bool
+load_labels(struct loading *loading, const struct heapprof_samples *samples, uint32_t *string)
+{
+    struct heapprof_label labels[HEAPPROF_LABEL_KEYS];
+    char text[HEAPPROF_LABEL_TEXT_BYTES];
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < samples->label_count && count < HEAPPROF_LABEL_KEYS; i++) {
+        const struct heapprof_model_label *from = &samples->labels[i];
+        const char *key = rb_heapprof_model_string(samples->model, from->key, NULL);
+        const char *value = rb_heapprof_model_string(samples->model, from->str, NULL);
+        size_t key_length = strlen(key), value_length = strlen(value);
+        if (!key_length || key_length >= HEAPPROF_LABEL_KEY_BYTES ||
+            value_length > HEAPPROF_LABEL_VALUE_BYTES || !from->str || reserved_p(key)) continue;
+        labels[count++] = (struct heapprof_label){ .key = key, .key_length = key_length,
+                                                   .value = value, .value_length = value_length };
+    }
+    size_t length = write_label_text(labels, count, text);
+    *string = rb_heapprof_strings_intern(&loading->to->strings, text, length);
+    return *string != UINT32_MAX;
+}
+
 /* ---- rows ---- */
 
 static double
@@ -345,7 +407,8 @@ load_row(struct loading *loading, const struct heapprof_samples *samples)
 
     if (!check_values(loading, samples)) return false;
     load_values(loading, samples, &row);
-    if (!load_stack(loading, samples, &row.stack) || !load_owner(loading, samples, &row))
+    if (!load_stack(loading, samples, &row.stack) || !load_owner(loading, samples, &row) ||
+        !load_labels(loading, samples, &row.label))
         return false;
     load_kind(loading, caller, &row);
     if (!load_subject(loading, class, caller, &row) ||

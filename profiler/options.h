@@ -47,6 +47,8 @@
       "how many of these files are kept, such as 10; or 0: all") \
     X(depth, FRAMES, depth, "512", 1, 65535, \
       "frames per stack, such as 512") \
+    X(labels, COUNT, labels, "1000", 0, 60000, \
+      "how many values a label may have, such as 1000; or 0: no labels") \
     X(memory, BYTES, memory_bytes, "64m", 1048576, 18446744073709551615, \
       "bytes for the profiler's own tables, such as 64m") \
     X(seed, SEED, seed, "from the system", 0, 18446744073709551615, \
@@ -70,6 +72,7 @@ struct heapprof_options {
     uint64_t every_ms;       /* between two files of a run; 0: a file at its end only */
     uint32_t signal;         /* number of the signal that has a file written; 0: no signal */
     uint32_t keep; /* how many files of a process are kept, with every or signal; 0: all */
+    uint32_t labels;         /* values that a label may have; 0: there are no labels */
     uint32_t depth;          /* frames kept per stack, innermost first */
     uint64_t memory_bytes;   /* budget of our own tables */
     uint64_t seed;           /* used if seeded */

@@ -15,6 +15,7 @@
 #include "base/version.h"
 
 #include "pprof/writer.h"
+#include "profiler/label_sets.h"
 #include "profiler/pprof_tables.h"
 
 #include <inttypes.h>
@@ -58,6 +59,9 @@ struct pprof_encoder {
     uint32_t *string_ids; /* by the snapshot's string; 0: not written yet */
     uint32_t *library_ids; /* by the snapshot's string, of a library: "[library]", as string_ids */
     uint32_t *place_ids;  /* by the snapshot's stack: "function path:line", as string_ids */
+    struct heapprof_strings labels; /* keys and values of labels */
+    uint32_t *label_ids;  /* by string of these, as string_ids */
+    size_t    label_ids_capacity;
 };
 
 /* ---- strings ---- */
@@ -113,6 +117,21 @@ place_id(struct pprof_encoder *encoder, uint32_t stack)
         encoder->place_ids[stack] = write_text(encoder->writer, text);
     }
     return encoder->place_ids[stack];
+}
+
+/* The index of a key or a value of a label; TEXT_EMPTY without memory. */
+static uint32_t
+label_id(struct pprof_encoder *encoder, const char *text, size_t length)
+{
+    uint32_t number = rb_heapprof_strings_intern(&encoder->labels, text, length);
+
+    if (number == 0 || number == UINT32_MAX ||
+        !HEAPPROF_MEM_GROW(encoder->labels.mem, encoder->label_ids, encoder->label_ids_capacity,
+                           (size_t)number + 1))
+        return TEXT_EMPTY;
+    if (!encoder->label_ids[number])
+        encoder->label_ids[number] = rb_heapprof_writer_string(encoder->writer, text, length);
+    return encoder->label_ids[number];
 }
 
 /* ---- what the profile is about ---- */
@@ -268,6 +287,22 @@ class_id(struct pprof_encoder *encoder, const struct heapprof_row *row)
     return row->subject ? string_id(encoder, row->subject) : TEXT_UNKNOWN;
 }
 
+/* The labels that the program has given. */
+static void
+write_given_labels(struct pprof_encoder *encoder, uint32_t set)
+{
+    size_t length;
+    const char *at = rb_heapprof_strings_get(&encoder->snapshot->strings, set, &length);
+    const char *end = at + length;
+    struct heapprof_label label;
+
+    while (rb_heapprof_label_next(&at, end, &label)) {
+        uint32_t key = label_id(encoder, label.key, label.key_length);
+        uint32_t value = label_id(encoder, label.value, label.value_length);
+        if (key) rb_heapprof_writer_label(encoder->writer, key, value);
+    }
+}
+
 static void
 write_labels(struct pprof_encoder *encoder, const struct heapprof_pprof_sample *sample)
 {
@@ -283,6 +318,7 @@ write_labels(struct pprof_encoder *encoder, const struct heapprof_pprof_sample *
                                  place_id(encoder, row->owner_stack));
     }
     if (row->native_leak) rb_heapprof_writer_label(writer, TEXT_NATIVE_LEAK, TEXT_SUSPECT);
+    write_given_labels(encoder, row->label);
     if (row->gc_age != HEAPPROF_AGE_DEAD) {
         rb_heapprof_writer_number_label(writer, TEXT_GC_AGE, row->gc_age, TEXT_GCS);
     }
@@ -339,9 +375,12 @@ rb_heapprof_pprof_encode_by(const struct heapprof_snapshot *snapshot, const char
                             const char *binary, const char *build_id, size_t *size)
 {
     struct heapprof_pprof_tables tables;
+    struct heapprof_mem mem;
     struct pprof_encoder encoder = {.snapshot = snapshot, .tables = &tables, .by = type_named(by)};
     char *bytes = NULL;
 
+    rb_heapprof_mem_init(&mem, SIZE_MAX);
+    rb_heapprof_strings_init(&encoder.labels, &mem);
     encoder.string_ids = calloc((size_t)snapshot->strings.numbers.end + 1, sizeof(uint32_t));
     encoder.library_ids = calloc((size_t)snapshot->strings.numbers.end + 1, sizeof(uint32_t));
     encoder.place_ids = calloc((size_t)snapshot->stacks.numbers.end + 1, sizeof(uint32_t));
@@ -351,6 +390,8 @@ rb_heapprof_pprof_encode_by(const struct heapprof_snapshot *snapshot, const char
         bytes = encode(&encoder, binary, build_id, size);
     }
     rb_heapprof_pprof_tables_free(&tables);
+    HEAPPROF_MEM_RELEASE(&mem, encoder.label_ids, encoder.label_ids_capacity);
+    rb_heapprof_strings_free(&encoder.labels);
     free(encoder.string_ids);
     free(encoder.library_ids);
     free(encoder.place_ids);

@@ -238,6 +238,7 @@ compare_labels(const struct heapprof_row *a, const struct heapprof_row *b)
     if (order == 0) order = compare_numbers(a->owner, b->owner);
     if (order == 0) order = compare_numbers(a->owner_stack, b->owner_stack);
     if (order == 0) order = compare_numbers(a->native_leak, b->native_leak);
+    if (order == 0) order = compare_numbers(a->label, b->label);
     if (order == 0) order = compare_numbers(a->gc_age, b->gc_age);
     return order;
 }

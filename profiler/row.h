@@ -27,6 +27,7 @@ struct heapprof_row {
     uint32_t stack;        /* into stacks; 0: allocated outside any frame */
     uint32_t subject;      /* string; 0: not known */
     uint32_t library;      /* string: library of the caller of blocks; 0: not known */
+    uint32_t label;        /* string: the text of a set of labels (label_sets.h); 0: none */
     uint32_t gc_age;       /* GCs survived, rounded down to 0 or a power of two */
     uint32_t owner;        /* string: class of the object that holds the blocks; 0: not known */
     uint32_t owner_stack;  /* into stacks: where that object was allocated; 0: it is not sampled */

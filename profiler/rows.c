@@ -12,11 +12,12 @@
  * Pieces of blocks are sorted by site and owner (pieces.c). There is a row for each age of an
  * owner.
  *
- *   I1  Up to any row, alloc adds up to the sites' totals, to within a half. inuse adds up to the
- *       live samples, to within a half. Rows have whole numbers, and the rest that rounding leaves
- *       is carried to the next row. This is error diffusion, as Floyd and Steinberg (1976) do it
- *       for pictures. If each row were rounded by itself, all rows of one sample of one weight
- *       would err to the same side.
+ *   I1  Up to any row, the rows of the living add up to the live samples, to within a half, and
+ *       those of the dead to what the sites have lost. Rows have whole numbers, and the rest that
+ *       rounding leaves is carried to the next row. This is error diffusion, as Floyd and Steinberg
+ *       (1976) do it for pictures. If each row were rounded by itself, all rows of one sample of
+ *       one weight would err to the same side. Rows that follow each other have up to a half from
+ *       those before, and hand on up to a half: their sum may be off by one.
  *   I2  Rows are in the order of site number, then owner, then age. The dead come last. The folded
  *       row follows all of them. Equal tables give equal rows.
  *
@@ -320,6 +321,7 @@ add_site(struct rows_adding *adding, uint32_t number)
         .stack = site->stack,
         .subject = name_of(adding, rb_heapprof_site_identity(site)),
         .library = library_of(adding, rb_heapprof_site_identity(site)),
+        .label = site->label,
     };
     bool added = row.kind == HEAPPROF_ROW_BLOCKS ? add_owners(adding, number, row, &dead)
                                                  : add_objects(adding, number, row, &dead);

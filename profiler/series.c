@@ -185,7 +185,7 @@ superfluous(struct heapprof_series *series)
 {
     unsigned count, index = 1;
 
-    if (series->keep == 1) return 0;
+    if (series->keep == 1 || series->newest) return 0;
     unsigned level = fullest_level(series, &count);
     while (count == 1) {
         series->base_bits++;

@@ -18,6 +18,7 @@ struct heapprof_series_file {
 struct heapprof_series {
     char     out[HEAPPROF_OUT_MAX];
     char     directory[PATH_MAX]; /* where a relative path starts */
+    bool     newest;              /* the newest files are kept, not the first and a thinned rest */
     bool     numbered;            /* there are several files, which %n counts */
     bool forked; /* in a child of fork: another process has a name without %p, too */
     bool     told;                /* tell_distinct has returned true */
@@ -44,7 +45,7 @@ bool rb_heapprof_series_first(const struct heapprof_series *series, const char *
 
 /* The file at path has been written. If there is one too many, an older one is removed. The
  * first is never removed, and old files are thinned more than new ones (series.c). With keep =
- * 1 only the newest is left. */
+ * 1, or if the newest are kept, the oldest is removed. */
 void rb_heapprof_series_written(struct heapprof_series *series, const char *path);
 
 /* To be called in the child of a fork: it writes files of its own, and the parent's files are

@@ -5,9 +5,9 @@
  *                live 3             next_free 0        live 0: foldable
  *                12000 objects                         400 objects
  *     folded     totals of sites that were given up
- *     index      hash(stack, class) -> site
+ *     index      hash(stack, class, label) -> site
  *
- *   I1  no two sites in use have the same stack and class.
+ *   I1  no two sites in use have the same stack, class and label.
  *   I2  a site in use holds its stack once.
  *   I3  live_samples of a site = samples in the live table that name it.
  *   I4  the sum of all totals, those of folded included, is what was counted. Folding loses where
@@ -24,9 +24,12 @@
 #include "base/check.h"
 
 static uint64_t
-key_hash(uint32_t stack, uint32_t class_id)
+key_hash(const struct heapprof_site *key)
 {
-    return rb_heapprof_index_hash((uint64_t)stack << 32 | class_id);
+    uint64_t first = (uint64_t)key->stack << 32 | key->class_id;
+    uint64_t second = (uint64_t)key->label << 32 | key->c_path;
+
+    return rb_heapprof_index_hash(first + second * UINT64_C(0x9e3779b97f4a7c15));
 }
 
 static uint64_t
@@ -35,18 +38,21 @@ hash_i(const void *owner, uint32_t number)
     const struct heapprof_site *site =
         rb_heapprof_sites_get((const struct heapprof_sites *)owner, number);
 
-    return key_hash(site->stack, site->class_id);
+    return key_hash(site);
 }
 
+/* The site with the key of this one. */
 static uint32_t
-find(const struct heapprof_sites *sites, uint32_t stack, uint32_t class_id)
+find(const struct heapprof_sites *sites, const struct heapprof_site *key)
 {
-    uint64_t probe = key_hash(stack, class_id);
+    uint64_t probe = key_hash(key);
     uint32_t number;
 
     for (; (number = rb_heapprof_index_at(&sites->index, probe)) != 0; probe++) {
         const struct heapprof_site *site = &sites->all[number];
-        if (site->stack == stack && site->class_id == class_id) break;
+        if (site->stack == key->stack && site->class_id == key->class_id &&
+            site->label == key->label && site->c_path == key->c_path)
+            break;
     }
     return number;
 }
@@ -93,10 +99,13 @@ rb_heapprof_sites_free(struct heapprof_sites *sites)
 /* ---- operations ---- */
 
 uint32_t
-rb_heapprof_sites_intern(struct heapprof_sites *sites, uint32_t stack, uint32_t class_id)
+rb_heapprof_sites_intern_called(struct heapprof_sites *sites, uint32_t stack, uint32_t class_id,
+                                uint32_t label, uint32_t c_path)
 {
+    const struct heapprof_site key = { .stack = stack, .class_id = class_id, .label = label,
+                                       .c_path = c_path & INT32_MAX };
     struct heapprof_site *site;
-    uint32_t number = find(sites, stack, class_id);
+    uint32_t number = find(sites, &key);
 
     if (number) return number;
     if (!reserve(sites)) return 0;
@@ -104,13 +113,18 @@ rb_heapprof_sites_intern(struct heapprof_sites *sites, uint32_t stack, uint32_t 
     number = rb_heapprof_numbers_next(&sites->numbers);
     site = &sites->all[number];
     rb_heapprof_numbers_take(&sites->numbers, &site->next_free);
-    memset(site, 0, sizeof(*site));
+    *site = key;
     site->used = true;
-    site->stack = stack;
-    site->class_id = class_id;
     rb_heapprof_stacks_hold(sites->stacks, stack);
     rb_heapprof_index_insert(&sites->index, hash_i(sites, number), number);
     return number;
+}
+
+uint32_t
+rb_heapprof_sites_intern(struct heapprof_sites *sites, uint32_t stack, uint32_t class_id,
+                         uint32_t label)
+{
+    return rb_heapprof_sites_intern_called(sites, stack, class_id, label, 0);
 }
 
 void
@@ -217,7 +231,7 @@ rb_heapprof_sites_merge(struct heapprof_sites *sites,
         if (!site->used) continue;
         site->class_id = class_id(site, data);
         site->stack = rb_heapprof_stacks_same(sites->stacks, site->stack);
-        uint32_t same = find(sites, site->stack, site->class_id);
+        uint32_t same = find(sites, site);
         if (same == 0) {
             rb_heapprof_index_insert(&sites->index, hash_i(sites, number), number);
             continue;
@@ -256,7 +270,7 @@ check_site(const struct heapprof_sites *sites, uint32_t number)
     const struct heapprof_site *site = &sites->all[number];
     uint32_t stack = site->stack;
 
-    HEAPPROF_ASSERT(find(sites, stack, site->class_id) == number && site->next_free == 0);
+    HEAPPROF_ASSERT(find(sites, site) == number && site->next_free == 0);
     HEAPPROF_ASSERT(!stack || rb_heapprof_stacks_node(sites->stacks, stack)->holds > 0);
     HEAPPROF_ASSERT(site->alloc_objects >= site->live_samples);
 }

@@ -1,7 +1,9 @@
 #ifndef HEAPPROF_SITES_H
 #define HEAPPROF_SITES_H
 /* Allocation sites: a stack and the class of what it allocates, or a stack and the C function
- * that asks the allocator there; with running totals. A site holds its stack.
+ * that asks the allocator there, and the labels of the program at that moment; with running
+ * totals. A site holds its stack. With memcheck, a site of blocks also has the C functions behind
+ * the one that asks (tables.h: c_paths).
  *
  * The totals must outlive the site's last live sample, or alloc_* would shrink. So a site
  * without live samples stays until one of these happens:
@@ -25,7 +27,9 @@ struct heapprof_site {
     uint32_t next_free;     /* link of a free site. In use: 0, except while sites are merged */
     double   alloc_objects; /* weighted, since start; for blocks: requests */
     double   alloc_bytes;
-    bool     used;
+    uint32_t label;         /* string: the text of a set of labels (label_sets.h); 0: none */
+    uint32_t c_path : 31;   /* in c_paths: the callers of the C function that asks; 0: none known */
+    uint32_t used : 1;
 };
 
 struct heapprof_sites {
@@ -33,7 +37,7 @@ struct heapprof_sites {
     struct heapprof_mem *mem;
     struct heapprof_site *all;  /* by number; [0] unused */
     struct heapprof_numbers numbers;
-    struct heapprof_index index; /* (stack, class_id) -> site */
+    struct heapprof_index index; /* (stack, class_id, label, c_path) -> site */
     struct heapprof_site folded; /* totals of folded sites; stack 0, class 0 */
     struct heapprof_site folded_blocks; /* the same for sites of blocks */
     uint64_t  folded_count;      /* sites folded since start */
@@ -49,7 +53,12 @@ void rb_heapprof_sites_free(struct heapprof_sites *sites);
 
 /* The number of that site, which is added if it is new. Returns 0 if memory is refused. Good
  * until the next fold, or for as long as the site has a live sample. */
-uint32_t rb_heapprof_sites_intern(struct heapprof_sites *sites, uint32_t stack, uint32_t class_id);
+uint32_t rb_heapprof_sites_intern(struct heapprof_sites *sites, uint32_t stack, uint32_t class_id,
+                                  uint32_t label);
+
+/* The same for a site whose C function was called along that path. */
+uint32_t rb_heapprof_sites_intern_called(struct heapprof_sites *sites, uint32_t stack,
+                                         uint32_t class_id, uint32_t label, uint32_t c_path);
 
 /* Counts a new sample, which stands for weight objects of size_bytes each; count_free, a sample
  * that died. The weight counts rounded to float, as a sample keeps it (live_table.h). */

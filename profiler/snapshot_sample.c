@@ -87,6 +87,7 @@ take_row(struct heapprof_snapshot *snapshot, const struct heapprof_tables *table
     struct heapprof_row row = {
         .kind = HEAPPROF_ROW_OBJECTS,
         .stack = site->stack ? 1 : 0,
+        .label = site->label,
         .gc_age = rb_heapprof_rows_age(snapshot->facts.gc_count, sample->birth_gc),
         .alloc_objects = sample->weight,
         .alloc_slot_bytes = (double)sample->weight * sample->birth_bytes,
@@ -97,6 +98,7 @@ take_row(struct heapprof_snapshot *snapshot, const struct heapprof_tables *table
     };
 
     if (!take_class(snapshot, tables, site->class_id, &row.subject) ||
+        !take_string(&snapshot->strings, &tables->strings, &row.label) ||
         !take_stack(snapshot, tables, site->stack) ||
         !HEAPPROF_MEM_GROW(&snapshot->mem, snapshot->rows, snapshot->rows_capacity, 1)) {
         return false;

@@ -3,8 +3,8 @@
  *   I1  The site of a live sample is in use, and is a site of objects. The site of a piece is in
  *       use, and is a site of blocks, until the piece is taken.
  *   I2  live_samples of all sites add up to the number of live samples and pieces.
- *   I3  Frames of stacks name functions. Functions and sites name identities. All of these are in
- *       use. Names are strings in use, or not known yet.
+ *   I3  Frames of stacks name functions. Functions, sites and paths of C functions name identities. All
+ *       of these are in use. Names are strings in use, or not known yet.
  *
  * A sample enters the live table and its site's totals one after the other, and leaves them so.
  * Between the two, I2 does not hold.
@@ -23,11 +23,15 @@ rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem
     rb_heapprof_identities_init(&tables->identities, mem);
     rb_heapprof_functions_init(&tables->functions, mem);
     rb_heapprof_stacks_init(&tables->stacks, mem);
+    rb_heapprof_stacks_init(&tables->c_paths, mem);
     rb_heapprof_sites_init(&tables->sites, mem, &tables->stacks);
     rb_heapprof_live_table_init(&tables->live, mem);
     rb_heapprof_blocks_init(&tables->blocks, mem, block_filter);
     rb_heapprof_reported_init(&tables->reported, mem);
     rb_heapprof_callers_init(&tables->callers, mem);
+    rb_heapprof_mismatches_init(&tables->mismatches, mem, &tables->stacks);
+    tables->label_strings = NULL;
+    tables->label_strings_capacity = 0;
     tables->merged_sites = tables->nameless_sites = 0;
 }
 
@@ -43,15 +47,32 @@ rb_heapprof_tables_reserve(struct heapprof_tables *tables)
 void
 rb_heapprof_tables_free(struct heapprof_tables *tables)
 {
+    rb_heapprof_mismatches_free(&tables->mismatches);
     rb_heapprof_callers_free(&tables->callers);
     rb_heapprof_reported_free(&tables->reported);
     rb_heapprof_blocks_free(&tables->blocks);
     rb_heapprof_live_table_free(&tables->live);
     rb_heapprof_sites_free(&tables->sites);
+    rb_heapprof_stacks_free(&tables->c_paths);
     rb_heapprof_stacks_free(&tables->stacks);
     rb_heapprof_functions_free(&tables->functions);
     rb_heapprof_identities_free(&tables->identities);
+    HEAPPROF_MEM_RELEASE(tables->strings.mem, tables->label_strings,
+                         tables->label_strings_capacity);
     rb_heapprof_strings_free(&tables->strings);
+}
+
+uint32_t
+rb_heapprof_tables_label(struct heapprof_tables *tables, uint32_t set, const char *text,
+                         size_t length)
+{
+    if (set == 0) return 0;
+    if (!HEAPPROF_MEM_GROW(tables->strings.mem, tables->label_strings,
+                           tables->label_strings_capacity, (size_t)set + 1))
+        return UINT32_MAX;
+    uint32_t string = rb_heapprof_strings_intern(&tables->strings, text, length);
+    if (string != UINT32_MAX) tables->label_strings[set] = string;
+    return string;
 }
 
 /* ---- trimming ---- */
@@ -85,6 +106,9 @@ need_identities(struct heapprof_tables *tables)
         uint32_t identity = rb_heapprof_site_identity(site);
         if (site->used && identity) identities[identity].needed = true;
     }
+    for (number = 1; number < tables->c_paths.numbers.end; number++) {
+        identities[rb_heapprof_stacks_node(&tables->c_paths, number)->function].needed = true;
+    }
     for (number = 0; (number = rb_heapprof_blocks_next(&tables->blocks, number)) != 0; ) {
         uint32_t class_id = tables->blocks.owners[number].class_id;
         if (class_id) identities[class_id].needed = true;
@@ -97,6 +121,8 @@ need_strings(struct heapprof_tables *tables)
     struct heapprof_strings *strings = &tables->strings;
     uint32_t number;
 
+    for (size_t set = 1; set < tables->label_strings_capacity; set++)
+        rb_heapprof_strings_need(strings, tables->label_strings[set]);
     for (number = 1; number < tables->functions.numbers.end; number++) {
         const struct heapprof_function *function =
             rb_heapprof_functions_get(&tables->functions, number);
@@ -180,6 +206,7 @@ rb_heapprof_tables_full(const struct heapprof_tables *tables)
     }
     if (full_p(&tables->sites.numbers, &tables->sites.index) ||
         full_p(&tables->stacks.numbers, &tables->stacks.index) ||
+        full_p(&tables->c_paths.numbers, &tables->c_paths.index) ||
         full_p(&tables->functions.numbers, &tables->functions.index) ||
         identities_full_p(&tables->identities) || strings_full_p(&tables->strings)) {
         full |= HEAPPROF_FULL_STACKS;
@@ -249,6 +276,10 @@ check_names(const struct heapprof_tables *tables)
 {
     uint32_t number;
 
+    for (number = 1; number < tables->sites.numbers.end; number++) {
+        const struct heapprof_site *site = rb_heapprof_sites_get(&tables->sites, number);
+        HEAPPROF_ASSERT(!site->used || string_p(tables, site->label));
+    }
     for (number = 1; number < tables->stacks.numbers.end; number++) {
         uint32_t function = rb_heapprof_stacks_node(&tables->stacks, number)->function;
         HEAPPROF_ASSERT(!function || function < tables->functions.numbers.end);
@@ -263,6 +294,10 @@ check_names(const struct heapprof_tables *tables)
         HEAPPROF_ASSERT(function->origin & HEAPPROF_ORIGIN_C ||
                         identity_p(tables, function->origin));
         HEAPPROF_ASSERT(function->owner == 0 || identity_p(tables, function->owner));
+    }
+    for (number = 1; number < tables->c_paths.numbers.end; number++) {
+        HEAPPROF_ASSERT(
+            identity_p(tables, rb_heapprof_stacks_node(&tables->c_paths, number)->function));
     }
     for (number = 1; number < tables->identities.numbers.end; number++) {
         const struct heapprof_identity *identity = &tables->identities.all[number];
@@ -279,6 +314,7 @@ rb_heapprof_tables_check(const struct heapprof_tables *tables)
     rb_heapprof_identities_check(&tables->identities);
     rb_heapprof_functions_check(&tables->functions);
     rb_heapprof_stacks_check(&tables->stacks);
+    rb_heapprof_stacks_check(&tables->c_paths);
     rb_heapprof_sites_check(&tables->sites);
     rb_heapprof_live_table_check(&tables->live);
     rb_heapprof_blocks_check(&tables->blocks);

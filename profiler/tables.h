@@ -6,6 +6,7 @@
 #include "profiler/functions.h"
 #include "profiler/identities.h"
 #include "profiler/live_table.h"
+#include "profiler/mismatches.h"
 #include "profiler/reported.h"
 #include "profiler/sites.h"
 #include "base/strings.h"
@@ -15,11 +16,16 @@ struct heapprof_tables {
     struct heapprof_identities identities;
     struct heapprof_functions  functions;
     struct heapprof_stacks     stacks;
+    struct heapprof_stacks     c_paths; /* of C functions: a node's function is the identity of
+                                           a caller. Only with memcheck; never trimmed */
     struct heapprof_sites      sites;
     struct heapprof_live_table live;
     struct heapprof_blocks     blocks;
     struct heapprof_reported   reported;
     struct heapprof_callers    callers;
+    struct heapprof_mismatches mismatches; /* only with memcheck */
+    uint32_t *label_strings;   /* by set of labels (label_sets.h): the string with its text */
+    size_t    label_strings_capacity;
     uint64_t merged_sites;     /* sites of dead code that were merged since start (dead_code.h) */
     uint64_t nameless_sites;   /* sites that have lost the names of dead code since start */
 };
@@ -36,6 +42,18 @@ void rb_heapprof_tables_reserve(struct heapprof_tables *tables);
 /* Gives the memory back; the tables are then as after init. The caller clears its page
  * heads. */
 void rb_heapprof_tables_free(struct heapprof_tables *tables);
+
+/* The string with the text of a set of labels. It stays until the tables are freed. Returns
+ * UINT32_MAX if memory is refused. Set 0 has string 0. */
+uint32_t rb_heapprof_tables_label(struct heapprof_tables *tables, uint32_t set, const char *text,
+                                  size_t length);
+
+/* The same if it is known already; else 0. */
+static inline uint32_t
+rb_heapprof_tables_known_label(const struct heapprof_tables *tables, uint32_t set)
+{
+    return set < tables->label_strings_capacity ? tables->label_strings[set] : 0;
+}
 
 /* Returns how many entries a trim goes through. The second function counts entries of all
  * tables. Four live samples or pieces count as one, because they are less work. */

@@ -18,3 +18,10 @@ rb_heapprof_fiber_state(const struct rb_fiber_struct *fiber)
 {
     return fiber_status_name(fiber->status);
 }
+
+/* labels/labels.h declares it. An Enumerator is resumed by the fiber that runs. */
+void
+rb_heapprof_label_enumerator(VALUE fiber)
+{
+    rb_heapprof_label_resumed(GET_EC(), &fiber_ptr(fiber)->cont.saved_ec);
+}

@@ -19,7 +19,7 @@ PROTOC ?= protoc
 HEAPPROF_PAGE = $(wildcard $(HEAPPROF)/cli/page/page.html)
 ifneq ($(HEAPPROF_PAGE),)
 override HAVE_BASERUBY = no
-PLAIN_ROOMS = base os pprof profiler report attach dump graph memcheck cli
+PLAIN_ROOMS = base os pprof profiler report unwind attach dump graph memcheck cli
 else
 PLAIN_ROOMS = base os pprof profiler report dump
 endif
@@ -37,13 +37,14 @@ HEAPPROF_VM_OBJS = $(patsubst $(HEAPPROF)/vm/%.c,heapprof/vm/%.$(OBJEXT), \
 # Of report/ what answers a program's questions, as one object: the room's names are for heapprof, and only those
 # of answer.h for ruby, where each name has to be rb_heapprof's.
 HEAPPROF_REPORT = $(PLAIN_OBJ)/report/all.$(OBJEXT)
-HEAPPROF_REPORT_OBJS = $(filter-out $(PLAIN_OBJ)/report/page% $(PLAIN_OBJ)/report/tuples.o \
+HEAPPROF_EXPORTS = $(filter-out %/export_collapsed.o,$(filter $(PLAIN_OBJ)/report/export_%,$(PLAIN_OBJS)))
+HEAPPROF_REPORT_OBJS = $(filter-out $(PLAIN_OBJ)/report/page% $(PLAIN_OBJ)/report/tuples.o $(PLAIN_OBJ)/report/xml.o $(HEAPPROF_EXPORTS) \
 	$(PLAIN_OBJ)/report/sarif.o $(PLAIN_OBJ)/report/findings.o $(PLAIN_OBJ)/report/table_markdown.o, \
 	$(filter $(PLAIN_OBJ)/report/%,$(PLAIN_OBJS)))
-HEAPPROF_OBJS = $(filter-out $(PLAIN_OBJ)/report/% $(PLAIN_OBJ)/attach/% $(PLAIN_OBJ)/graph/% $(PLAIN_OBJ)/memcheck/% $(PLAIN_OBJ)/cli/%,$(PLAIN_OBJS)) \
+HEAPPROF_OBJS = $(filter-out $(PLAIN_OBJ)/report/% $(PLAIN_OBJ)/unwind/% $(PLAIN_OBJ)/attach/% $(PLAIN_OBJ)/graph/% $(PLAIN_OBJ)/memcheck/% $(PLAIN_OBJ)/cli/%,$(PLAIN_OBJS)) \
 	$(HEAPPROF_REPORT) $(HEAPPROF_VM_OBJS)
 
-$(HEAPPROF_REPORT): $(HEAPPROF_REPORT_OBJS)
+$(HEAPPROF_REPORT): $(HEAPPROF_REPORT_OBJS) $(HEAPPROF)/vm/heapprof.mk
 	$(ECHO) linking $@
 	$(Q) $(LD) -r -o $@.new $(HEAPPROF_REPORT_OBJS)
 	$(Q) $(OBJCOPY) --wildcard --keep-global-symbol='rb_heapprof_*' $@.new
@@ -55,6 +56,9 @@ INCFLAGS += -I$(HEAPPROF)
 ifeq ($(filter -lz,$(MAINLIBS)),)
 MAINLIBS += -lz
 endif
+
+# A file of ours in YJIT's crate (patch 0017-jit_code).
+$(YJIT_LIBS): $(HEAPPROF)/vm/outside/jit_marks.rs
 
 heapprof/vm/%.$(OBJEXT): $(HEAPPROF)/vm/%.c
 	@$(MAKEDIRS) $(@D)
@@ -81,7 +85,6 @@ CLI_PAGE = $(HEAPPROF_PAGE)
 CLI_BIN = $(DESTDIR)$(bindir)
 CLI_SHARE = $(DESTDIR)$(datadir)
 include $(HEAPPROF)/scripts/program.mk
-$(PLAIN_OBJ)/cli/version.o: PLAIN_CC += -DHEAPPROF_RUBY_VERSION=$(RUBY_PROGRAM_VERSION)
 
 main: $(CLI_PROGRAM)
 post-install-local:: install-program

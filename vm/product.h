@@ -3,8 +3,13 @@
 #ifndef HEAPPROF_PRODUCT_H
 #define HEAPPROF_PRODUCT_H
 
+#include "base/mri.h"
 #include "base/version.h"
 
-#define HEAPPROF_DESCRIPTION "+heapprof " HEAPPROF_VERSION " "
+#if HEAPPROF_MRI_TESTED
+# define HEAPPROF_DESCRIPTION "+heapprof " HEAPPROF_VERSION " "
+#else
+# define HEAPPROF_DESCRIPTION "+heapprof " HEAPPROF_VERSION " " HEAPPROF_UNTESTED " "
+#endif
 
 #endif

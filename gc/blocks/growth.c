@@ -19,10 +19,11 @@
 HEAPPROF_COLD static uint32_t
 find_site(const uintptr_t *frame)
 {
+    enum heapprof_block_allocator allocator; /* memcheck goes with malloc=all */
     uint32_t site;
 
     do {
-        site = block_site(frame);
+        site = block_site(frame, &allocator);
     } while (site == 0 && rb_heapprof_gc_make_room());
     return site;
 }
@@ -73,7 +74,8 @@ sample_growth(const struct heapprof_prepared *prepared, uintptr_t address, size_
         prepared->rooms != rb_heapprof.room.rooms || rb_heapprof.work.reading) return false;
     begin_change();
     rb_heapprof.account.total_samples++;
-    if (!enter_at(prepared->site, address, begin, size_bytes)) rb_heapprof.account.dropped++;
+    if (!enter_at(prepared->site, HEAPPROF_OF_UNKNOWN, address, begin, size_bytes))
+        rb_heapprof.account.dropped++;
     end_change();
     return true;
 }
@@ -82,8 +84,10 @@ sample_growth(const struct heapprof_prepared *prepared, uintptr_t address, size_
 HEAPPROF_COLD static void
 growth_waits(uintptr_t address, size_t begin, size_t size_bytes)
 {
+    const struct asking unknown = { .caller = 0 };
+
     lock_blocks();
-    if (sampling_blocks_p() && !wait_for_site(address, begin, size_bytes, 0)) {
+    if (sampling_blocks_p() && !wait_for_site(address, begin, size_bytes, &unknown)) {
         RUBY_ATOMIC_SIZE_INC(rb_heapprof.account.dropped_blocks);
     }
     unlock_blocks();

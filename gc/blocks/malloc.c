@@ -21,8 +21,8 @@
  * a block that was just reallocated is not in its object yet, and a ractor that marks the
  * object would read the old block. MRI collects in malloc, but never behind realloc.
  *
- * Requests of the collector during a GC have no stack. Nor do requests without the GVL, which
- * wait to be entered (waiting.c).
+ * Requests of the collector during a GC have no stack. Requests without the GVL wait to be
+ * entered (waiting.c), and have one only with memcheck.
  *
  * With malloc=all the same bytes, and more, come by malloc_all.c. Then `left` is ENDLESS here
  * and nothing is lifted here, so that nothing counts twice.
@@ -31,17 +31,19 @@
 #include "gc/interpreter.h"
 #include "ruby/atomic.h"
 
+STATIC_ASSERT(blocks_have_no_header, !CALC_EXACT_MALLOC_SIZE);
+
 /* ---- the sample ---- */
 
-HEAPPROF_COLD void
-rb_heapprof_gc_settle_blocks(void)
+HEAPPROF_COLD static void
+settle_blocks(bool all)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
     uint32_t site;
 
     begin_change();
     lock_blocks();
-    settle_waiting();
+    settle_waiting(all);
     while ((site = rb_heapprof_blocks_take_retired(&tables->blocks)) != 0) {
         if (site != HEAPPROF_SITE_WAITING) rb_heapprof_sites_count_free(&tables->sites, site);
     }
@@ -49,11 +51,17 @@ rb_heapprof_gc_settle_blocks(void)
     end_change();
 }
 
+HEAPPROF_COLD void
+rb_heapprof_gc_settle_blocks(void)
+{
+    settle_blocks(true);
+}
+
 HEAPPROF_COLD static void
 sample_block(const uintptr_t *frame, uintptr_t address, size_t begin, size_t size_bytes)
 {
     begin_change();
-    rb_heapprof_gc_settle_blocks();
+    settle_blocks(false);
     follow_samples();
     rb_heapprof.account.total_samples++;
     while (!block_enter(frame, address, begin, size_bytes)) {
@@ -77,11 +85,16 @@ own_report_p(uintptr_t address)
     return heapprof_thread.own_report && rb_heapprof_reported_block_p(address);
 }
 
+/* Called where MRI may collect, once the thread's countdown has run out or was called. NULL:
+ * nobody wants to know (gc/wbcheck/early.c). */
+static void (*may_collect_i)(void);
+
 HEAPPROF_COLD static void
 rb_heapprof_malloc(void *mem, size_t begin, size_t end)
 {
     struct heapprof_thread *thread = &heapprof_thread;
 
+    if (may_collect_i) may_collect_i();
     if (!block_due_p(thread, &thread->own, end - begin)) return;
     if (!rb_heapprof_on || rb_heapprof.run.options.malloc_all || thread->own_work ||
         own_report_p((uintptr_t)mem)) {
@@ -105,11 +118,18 @@ rb_heapprof_malloc(void *mem, size_t begin, size_t end)
 /* ---- free and realloc ---- */
 
 HEAPPROF_COLD static void
-rb_heapprof_free(void *mem)
+remove_block(void *mem)
 {
     lock_blocks();
     rb_heapprof_blocks_remove(&rb_heapprof.tables.blocks, (uintptr_t)mem);
     unlock_blocks();
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_free(void *mem)
+{
+    check_xfree(mem);
+    remove_block(mem);
 }
 
 HEAPPROF_COLD static uint32_t

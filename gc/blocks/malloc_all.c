@@ -43,7 +43,7 @@ enter_libraries(void)
     while (rb_heapprof_interpose_library(rb_heapprof.run.wrapper_libraries, &start, &size)) {
         begin_change();
         lock_blocks();
-        rb_heapprof_callers_add_wrapper(callers, start, size);
+        rb_heapprof_callers_add_wrapper(callers, start, size, false);
         rb_heapprof_callers_sort(callers);
         unlock_blocks();
         end_change();
@@ -97,6 +97,10 @@ enum {
     VALLOC,
     PVALLOC,
     DLCLOSE,
+    MMAP,
+    MMAP64,
+    MUNMAP,
+    MREMAP,
     USABLE_SIZE,
     INTERPOSED_END
 };
@@ -146,10 +150,19 @@ rb_heapprof_all_calloc(size_t count, size_t size)
     return counted(REAL(CALLOC, void *, size_t, size_t)(count, size), count * size);
 }
 
+/* What MRI's allocator frees has left the tables before. */
+HEAPPROF_COLD static void
+rb_heapprof_free_of_libc(void *mem, uintptr_t word)
+{
+    check_free(mem, word);
+    remove_block(mem);
+}
+
 static void
 rb_heapprof_all_free(void *mem)
 {
-    rb_heapprof_gate_free(mem);
+    if (RB_UNLIKELY(rb_heapprof_maybe_block_p(mem)))
+        rb_heapprof_free_of_libc(mem, (uintptr_t)__builtin_return_address(0));
     REAL(FREE, void, void *)(mem);
 }
 
@@ -171,8 +184,10 @@ count_growth(void *mem, size_t old_bytes, size_t new_bytes, size_t asked)
 static void *
 rb_heapprof_all_realloc(void *was, size_t size)
 {
+    if (RB_UNLIKELY(rb_heapprof_maybe_block_p(was)))
+        check_free(was, (uintptr_t)__builtin_return_address(0));
     if (!was || size == 0) { /* malloc, and free for some allocators */
-        rb_heapprof_gate_free(was);
+        if (RB_UNLIKELY(rb_heapprof_maybe_block_p(was))) remove_block(was);
         return counted(REAL(REALLOC, void *, void *, size_t)(was, size), size);
     }
     size_t old_bytes = usable_size(was);
@@ -225,6 +240,55 @@ rb_heapprof_all_dlclose(void *library)
     return error;
 }
 
+/* ---- mappings (mapping.c) ---- */
+
+static inline void *
+counted_mapping(void *memory, size_t bytes, bool counts)
+{
+    if (memory != MAP_FAILED && counts) {
+        heapprof_thread.all.left -= (int64_t)bytes;
+        if (heapprof_thread.all.left < 0) rb_heapprof_allocated(memory, 0, bytes);
+    }
+    return memory;
+}
+
+static void *
+rb_heapprof_all_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    bool counts =
+        mapping_counts_p(bytes, protection, flags, (uintptr_t)__builtin_return_address(0));
+    return counted_mapping(REAL(MMAP, void *, void *, size_t, int, int, int, off_t)(
+                               at, bytes, protection, flags, fd, offset), bytes, counts);
+}
+
+static void *
+rb_heapprof_all_mmap64(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    bool counts =
+        mapping_counts_p(bytes, protection, flags, (uintptr_t)__builtin_return_address(0));
+    return counted_mapping(REAL(MMAP64, void *, void *, size_t, int, int, int, off_t)(
+                               at, bytes, protection, flags, fd, offset), bytes, counts);
+}
+
+static int
+rb_heapprof_all_munmap(void *memory, size_t bytes)
+{
+    /* Before another thread can have the address. */
+    forget_mapping(memory, (uintptr_t)__builtin_return_address(0));
+    return REAL(MUNMAP, int, void *, size_t)(memory, bytes);
+}
+
+/* at: only with MREMAP_FIXED. */
+static void *
+rb_heapprof_all_mremap(void *was, size_t was_bytes, size_t bytes, int flags, void *at)
+{
+    bool block = forget_mapping(was, (uintptr_t)__builtin_return_address(0));
+
+    return counted_mapping(REAL(MREMAP, void *, void *, size_t, size_t, int, void *)(
+                               was, was_bytes, bytes, flags, at), bytes,
+                           block && bytes <= MAPPING_MOST_BYTES);
+}
+
 #define STANDS_FOR(name) { #name, (heapprof_function *)rb_heapprof_all_##name, NULL }
 
 static struct heapprof_interposed interposed[INTERPOSED_END + 1] = {
@@ -238,6 +302,10 @@ static struct heapprof_interposed interposed[INTERPOSED_END + 1] = {
     [VALLOC] = STANDS_FOR(valloc),
     [PVALLOC] = STANDS_FOR(pvalloc),
     [DLCLOSE] = STANDS_FOR(dlclose),
+    [MMAP] = STANDS_FOR(mmap),
+    [MMAP64] = STANDS_FOR(mmap64),
+    [MUNMAP] = STANDS_FOR(munmap),
+    [MREMAP] = STANDS_FOR(mremap),
     [USABLE_SIZE] = { "malloc_usable_size", NULL, NULL }, /* called, not replaced */
     [INTERPOSED_END] = { NULL, NULL, NULL }
 };

@@ -23,6 +23,32 @@ identity_of_caller(uintptr_t caller)
     return id;
 }
 
+/* The path of its callers. If memory is refused, it is cut at its inner end. */
+HEAPPROF_COLD static uint32_t
+c_path_of(const struct asking *asking)
+{
+    uint32_t path = 0;
+
+    for (size_t i = asking->caller_count; i-- > 0; ) {
+        uint32_t caller = identity_of_caller(asking->callers[i]);
+        uint32_t longer = caller ? rb_heapprof_stacks_push(&rb_heapprof.tables.c_paths, path,
+                                                           caller, 0)
+                                 : HEAPPROF_NO_STACK;
+        if (longer == HEAPPROF_NO_STACK) break;
+        path = longer;
+    }
+    return path;
+}
+
+/* Returns 0 when memory is refused. */
+HEAPPROF_COLD static uint32_t
+site_of_asking(uint32_t stack, uint32_t label, const struct asking *asking)
+{
+    uint32_t class_id = identity_of_caller(asking->caller) | HEAPPROF_SITE_OF_BLOCKS;
+    return rb_heapprof_sites_intern_called(&rb_heapprof.tables.sites, stack, class_id, label,
+                                           c_path_of(asking));
+}
+
 /* No stack during a GC: it may begin anywhere, and says nothing of the code that runs. */
 HEAPPROF_COLD static uint32_t
 asking_stack(void)
@@ -31,16 +57,24 @@ asking_stack(void)
     return during_gc ? 0 : capture_stack();
 }
 
+HEAPPROF_COLD static uint32_t
+asking_label(void)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+    return during_gc ? 0 : current_label();
+}
+
 /* Returns 0 when memory is refused. frame: the frame of the function that a gate called. */
 HEAPPROF_COLD static uint32_t
-block_site(const uintptr_t *frame)
+block_site(const uintptr_t *frame, enum heapprof_block_allocator *allocator)
 {
-    struct heapprof_tables *tables = &rb_heapprof.tables;
     uint32_t stack = asking_stack();
     if (stack == HEAPPROF_NO_STACK) return 0;
 
-    uint32_t caller = identity_of_caller(asking_caller(frame));
-    return rb_heapprof_sites_intern(&tables->sites, stack, caller | HEAPPROF_SITE_OF_BLOCKS);
+    struct asking asking = asking_code(frame);
+    if (stack) add_method(&asking, GET_EC());
+    *allocator = asking.allocator;
+    return site_of_asking(stack, asking_label(), &asking);
 }
 
 /* The interval that this thread's gap was drawn at. */
@@ -85,10 +119,12 @@ add_piece(uintptr_t address, struct heapprof_piece *piece)
 }
 
 HEAPPROF_COLD static bool
-enter_at(uint32_t site, uintptr_t address, size_t begin, size_t size_bytes)
+enter_at(uint32_t site, enum heapprof_block_allocator allocator, uintptr_t address, size_t begin,
+         size_t size_bytes)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
     struct heapprof_piece piece = make_piece(begin, size_bytes, site);
+    piece.allocator = allocator;
     if (piece.site == 0) return false;
 
     lock_blocks();
@@ -102,5 +138,8 @@ enter_at(uint32_t site, uintptr_t address, size_t begin, size_t size_bytes)
 HEAPPROF_COLD static bool
 block_enter(const uintptr_t *frame, uintptr_t address, size_t begin, size_t size_bytes)
 {
-    return enter_at(block_site(frame), address, begin, size_bytes);
+    enum heapprof_block_allocator allocator = HEAPPROF_OF_UNKNOWN;
+    uint32_t site = block_site(frame, &allocator);
+
+    return enter_at(site, allocator, address, begin, size_bytes);
 }

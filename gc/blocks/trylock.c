@@ -9,15 +9,6 @@
 #if HEAPPROF_CAN_INTERPOSE
 # include <sched.h>
 
-/* True if the scheduler says that this thread runs. A thread that is on its way to the GVL, or
- * just gave it up, does not: ruby_thread_has_gvl_p takes those for owners. */
-HEAPPROF_COLD static bool
-has_gvl_p(const rb_execution_context_t *ec)
-{
-    const rb_thread_t *thread = rb_ec_thread_ptr(ec);
-    return thread && thread->ractor && thread->ractor->threads.sched.running == thread;
-}
-
 /* True if this is the stack that Ruby gave the thread, with room for what a sample needs. */
 HEAPPROF_COLD static bool
 on_machine_stack_p(const rb_execution_context_t *ec)

@@ -112,6 +112,7 @@ after_fork_child(void)
 {
     pthread_mutex_init(&blocks_lock, NULL);
     heapprof_thread.locks = 0;
+    waiting_for_gvl = 0;
     settle_sequence();
     threads = NULL;
     if (heapprof_thread.previous_next) threads_enter(&heapprof_thread);

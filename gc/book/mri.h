@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_GC_MRI_H
 #define HEAPPROF_GC_MRI_H
 /* mri.h - what we use of MRI that no header of MRI declares: the checklist for the next version.
- * Each says where it is defined in 3.4.5.
+ * Each says where MRI 3.4 defines it.
  */
 #include "ruby/st.h"
 #include "symbol.h"

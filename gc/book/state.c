@@ -52,10 +52,13 @@ enum { WAITING_MOST = 256, WAITING_MOST_OF_MEMCHECK = 32768 };
 struct heapprof_waiting {
     uint32_t  piece;
     uintptr_t caller;
+    uintptr_t outermost; /* with memcheck: the last of its callers (gc/blocks/path.c); 0: none */
+    const rb_execution_context_t *ec; /* with memcheck: of the thread, if it has a Ruby stack */
 };
 
 static struct heapprof_waiting waiting[WAITING_MOST_OF_MEMCHECK];
 static size_t waiting_count;
+static size_t waiting_for_gvl; /* the first of them, whose threads have a Ruby stack */
 
 HEAPPROF_COLD size_t
 rb_heapprof_gc_waiting_blocks(void)

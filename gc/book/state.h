@@ -150,8 +150,10 @@ void rb_heapprof_gc_redraw_blocks(void);
 void rb_heapprof_gc_merge_dead_code(void);
 
 /* settle enters the samples that have waited for the VM lock; part of resolve_all. forget drops
- * them; part of stop. */
+ * them; part of stop. settle_own: this thread has the GVL again, and its Ruby stack is as it was
+ * without. Called with the scheduler's lock. */
 void rb_heapprof_gc_settle_blocks(void);
+void rb_heapprof_gc_settle_own(void);
 void rb_heapprof_gc_forget_waiting(void);
 
 /* How many samples wait. Under the blocks' lock. */

@@ -14,6 +14,13 @@
  */
 #include "gc/book/track.h"
 
+STATIC_ASSERT(the_flag_is_nobodys,
+              HEAPPROF_FLAG < 1 << RUBY_FL_USHIFT &&
+                  !(HEAPPROF_FLAG &
+                    (RUBY_T_MASK | RUBY_FL_WB_PROTECTED | RUBY_FL_PROMOTED | RUBY_FL_FINALIZE |
+                     RUBY_FL_SHAREABLE | RUBY_FL_SEEN_OBJ_ID | RUBY_FL_EXIVAR | RUBY_FL_FREEZE)));
+STATIC_ASSERT(slots_fit_their_field, BASE_SLOT_SIZE << (HEAP_COUNT - 1) <= UINT16_MAX);
+
 HEAPPROF_COLD static struct heapprof_page *
 page_of(VALUE object)
 {

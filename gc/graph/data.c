@@ -111,8 +111,9 @@ graph_declared_data(struct heapprof_graph *graph, struct graph_object *o)
     o->fixed_count = graph->value_count;
 }
 
-/* How many bytes of the struct may be looked at. That is the block of malloc, or the size that
- * the object says, up to the end of the page where the struct begins. */
+/* How many bytes of the struct may be looked at. That is the size that the object says, up to the
+ * end of the page where the struct begins. A struct of MRI's goes to the last field that has a
+ * name, on any page. */
 static size_t
 graph_struct_bytes(VALUE object, const void *data)
 {
@@ -122,7 +123,9 @@ graph_struct_bytes(VALUE object, const void *data)
     if (RTYPEDDATA_EMBEDDED_P(object))
         return (uintptr_t)object + rb_gc_obj_slot_size(object) - (uintptr_t)data;
     size_t bytes = type->function.dsize ? type->function.dsize(data) : 0;
-    return bytes < on_page ? bytes : on_page;
+    if (bytes > on_page) bytes = on_page;
+    size_t known = rb_heapprof_fields_bytes(type);
+    return known > bytes ? known : bytes;
 }
 
 /* Names each marked reference by its place in the struct. */

@@ -9,6 +9,9 @@
 #include "gc/interpreter.h"
 #include "shape.h"
 
+STATIC_ASSERT(shapes_are_of_these_types, SHAPE_ROOT == 0 && SHAPE_IVAR == 1 && SHAPE_FROZEN == 2 &&
+                                             SHAPE_T_OBJECT == 3 && SHAPE_OBJ_TOO_COMPLEX == 4);
+
 /* ---- labels ---- */
 
 static void

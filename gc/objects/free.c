@@ -16,6 +16,9 @@
  */
 #include "gc/book/track.h"
 
+STATIC_ASSERT(strides_divide_a_word, 1 << (HEAP_COUNT - 1) < BITS_BITLENGTH &&
+                                         BITS_BITLENGTH % (1 << (HEAP_COUNT - 1)) == 0);
+
 enum { FEW = 32 }; /* on a page of small slots, with one in fifty a sample */
 
 HEAPPROF_COLD static bool

@@ -57,3 +57,28 @@ label_of(VALUE object, bool *of_class)
     *of_class = rb_heapprof_class_label(object, &id);
     return *of_class ? id : type_identity(object, "hidden");
 }
+
+/* ---- the labels of the program ---- */
+
+/* The set was seen for the first time in this run. Without memory the sample has no label. */
+HEAPPROF_COLD static uint32_t
+enter_label(uint32_t set)
+{
+    size_t length;
+    const char *text = rb_heapprof_label_text(set, &length);
+    uint32_t string = rb_heapprof_tables_label(&rb_heapprof.tables, set, text, length);
+
+    return string == UINT32_MAX ? 0 : string;
+}
+
+/* The string with the text of the labels that this fiber has now, and its thread. */
+HEAPPROF_PART static uint32_t
+current_label(void)
+{
+    const rb_execution_context_t *ec = GET_EC();
+    if (!(ec->heapprof_label | rb_ec_thread_ptr(ec)->heapprof_name)) return 0;
+
+    uint32_t set = rb_heapprof_label_now(ec);
+    uint32_t string = rb_heapprof_tables_known_label(&rb_heapprof.tables, set);
+    return string || set == 0 ? string : enter_label(set);
+}

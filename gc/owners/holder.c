@@ -16,7 +16,7 @@
     T(FINALIZERS, "finalizers") T(OBJECT_IDS, "object ids") T(METHODS, "method caches") \
     T(CALLS, "call infos") T(CONSTANT_CACHES, "constant caches") T(FEATURES, "loaded features") \
     T(SHAPES, "shapes") T(HEAP_PAGES, "heap pages") T(GC, "garbage collector") \
-    T(STATIC_DATA, "static data")
+    T(STATIC_DATA, "static data") T(REGISTERED, "registered addresses")
 
 #define VM_TABLE_KEY 0x8000
 #define LIBRARY_KEY 0x9000 /* one for each library, from there on */

@@ -61,6 +61,15 @@ own_collector(const rb_objspace_t *objspace)
     own_block(VM_HEAP_PAGES, objspace->heap_pages.sorted);
 }
 
+/* An entry for each variable of C that rb_gc_register_address has made a root. */
+HEAPPROF_COLD static void
+own_registered(const rb_vm_t *vm)
+{
+    for (const struct global_object_list *list = vm->global_object_list; list; list = list->next) {
+        own_block(VM_REGISTERED, list);
+    }
+}
+
 HEAPPROF_COLD static void
 own_vm_tables(void)
 {
@@ -73,6 +82,7 @@ own_vm_tables(void)
     own_vm_table(VM_FEATURES, vm->loaded_features_index);
     own_vm_table(VM_FEATURES, vm->loading_table);
     own_vm_table(VM_FEATURES, vm->static_ext_inits);
+    own_registered(vm);
     own_shapes();
     own_collector(rb_gc_get_objspace());
 }

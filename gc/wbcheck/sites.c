@@ -8,7 +8,6 @@
  * have the reference at the next look. One such call says little: the reference may have been
  * overwritten since. */
 #include "gc/wbcheck/wbcheck.h"
-#include "os/peek.h"
 
 static struct {
     bool kept;                           /* the places are kept */
@@ -19,21 +18,6 @@ static struct {
     size_t   capacity;
     uint32_t count;
 } wb_sites;
-
-HEAPPROF_COLD long
-rb_heapprof_gc_wbcheck_offset(VALUE parent, VALUE child)
-{
-    VALUE words[HEAPPROF_WBCHECK_STRUCT_BYTES / sizeof(VALUE)];
-    int fd = rb_heapprof_peek_open();
-    size_t bytes =
-        rb_heapprof_peek(fd, (uintptr_t)RTYPEDDATA_GET_DATA(parent), words, sizeof(words));
-
-    rb_heapprof_peek_close(fd);
-    for (size_t i = 0; i < bytes / sizeof(VALUE); i++) {
-        if (words[i] == child) return (long)(i * sizeof(VALUE));
-    }
-    return -1;
-}
 
 HEAPPROF_COLD static uint64_t
 site_hash_i(const void *unused, uint32_t number)

@@ -15,8 +15,8 @@
  *   I2  between two checks no slot changes hands unseen: what a GC finds dead leaves the list
  *       and the pairs as soon as it has marked, and only after that is its slot used again.
  *   I3  the list has what marking says, and no more: weak references are not in it.
- *   I4  the list is made anew and nothing is judged by it in three cases: objects have moved,
- *       memory is refused, or another ractor has collected, whose GCs are not told here.
+ *   I4  the list is made anew and nothing is judged by it in two cases: objects have moved, or
+ *       memory is refused.
  *
  * Calls of C functions are seen separately (call, return). They are many, so only their
  * receiver is compared, and only if it is typed data. A receiver that is not in the list yet
@@ -25,6 +25,8 @@
 #include "gc/book/walk.h"
 #include "os/clock.h"
 #include "os/redirect.h"
+
+bool rb_heapprof_wbcheck_on;
 
 static struct {
     heapprof_missed_i *missed_i;   /* NULL: off */
@@ -70,6 +72,7 @@ wb_written(VALUE parent, VALUE child)
     if (wb.missed_i) {
         uint32_t site = site_called(address, parent, child, &early);
         note(parent, child, site, early);
+        early_written(parent, child);
     }
     rb_gc_vm_unlock_no_barrier(level);
     rb_gc_impl_writebarrier(rb_gc_get_objspace(), parent, child);
@@ -79,7 +82,10 @@ HEAPPROF_COLD static void
 wb_remembered(VALUE object)
 {
     unsigned int level = rb_gc_vm_lock_no_barrier();
-    if (wb.missed_i) note(object, 0, 0, false);
+    if (wb.missed_i) {
+        note(object, 0, 0, false);
+        early_remembered(object);
+    }
     rb_gc_vm_unlock_no_barrier(level);
     rb_gc_impl_writebarrier_remember(rb_gc_get_objspace(), object);
 }
@@ -156,7 +162,7 @@ judge_child(VALUE parent, VALUE child)
     uint32_t before = pair_number(wb.noted_before, parent, child);
     if (before) site_was_early(wb.noted_before->all[before].site);
     wb.missed_i(
-        &(struct heapprof_missed){ parent, child, noted_p(wb.noted_before, parent, child) });
+        &(struct heapprof_missed){ parent, child, noted_p(wb.noted_before, parent, child), NULL });
     if (!add_pair(wb.noted, (struct wb_pair){ parent, child })) wb.incomplete = true;
 }
 
@@ -281,27 +287,29 @@ HEAPPROF_COLD void
 rb_heapprof_gc_wbcheck_all(void)
 {
     wb.judge = followed_p();
+    early_judge(wb.missed_i);
+    early_checked();
     check_all();
     follow_from_now();
 }
 
-/* The GC is counted already, and may mark step by step. */
-HEAPPROF_COLD void
-rb_heapprof_gc_wbcheck_begun(void)
+/* The GC may mark step by step. */
+HEAPPROF_COLD static void
+rb_heapprof_wbcheck_begun(rb_objspace_t *objspace)
 {
-    rb_objspace_t *objspace = rb_gc_get_objspace();
-
     wb.judge = !wb.incomplete && !wb.marking && wb.moves == rb_heapprof_gc_moves() &&
                wb.gc_count + 1 == objspace->profile.count;
+    early_look(true);
     check_all();
     wb.gc_count = objspace->profile.count;
     wb.marking = true;
 }
 
-HEAPPROF_COLD void
-rb_heapprof_gc_wbcheck_marked(void)
+HEAPPROF_COLD static void
+rb_heapprof_wbcheck_marked(void)
 {
     wb.marking = false;
+    early_marked();
     forget_dead_parents(wb.last);
     bool kept = forget_dead_pairs(wb.noted);
     kept &= forget_dead_pairs(wb.noted_before);
@@ -356,10 +364,18 @@ rb_heapprof_gc_wbcheck_call(VALUE self)
     }
 }
 
+/* MRI may have collected for a new object. */
+HEAPPROF_COLD void
+rb_heapprof_gc_wbcheck_newobj(void)
+{
+    early_look(true);
+}
+
 /* Puts what the object refers to behind the list, compares it, and takes it away again. */
 HEAPPROF_COLD void
 rb_heapprof_gc_wbcheck_return(VALUE self)
 {
+    early_judge(wb.missed_i);
     if (!judged_receiver_p(self)) return;
     const struct wb_list *list = wb.last;
     const struct wb_parent *was = find_checked(self);
@@ -377,6 +393,14 @@ rb_heapprof_gc_wbcheck_return(VALUE self)
 }
 
 /* ---- on and off ---- */
+
+HEAPPROF_COLD void
+rb_heapprof_gc_wbcheck_look_between(heapprof_stack_i *stack_i)
+{
+    wb_early.ractor = GET_RACTOR();
+    wb_early.stack_i = stack_i;
+    may_collect_i = early_malloc_i;
+}
 
 HEAPPROF_COLD const char *
 rb_heapprof_gc_wbcheck_start(heapprof_missed_i *missed_i)
@@ -400,6 +424,7 @@ rb_heapprof_gc_wbcheck_start(heapprof_missed_i *missed_i)
         return refused;
     }
     wb.missed_i = missed_i;
+    rb_heapprof_wbcheck_on = true;
     rb_heapprof_gc_wbcheck_all();
     return NULL;
 }
@@ -409,6 +434,7 @@ rb_heapprof_gc_wbcheck_stop(void)
 {
     rb_heapprof_redirect_undo(&wb.written);
     rb_heapprof_redirect_undo(&wb.remembered);
+    rb_heapprof_wbcheck_on = false;
     wb.missed_i = NULL;
     release_list(&wb.lists[0]);
     release_list(&wb.lists[1]);

@@ -14,9 +14,13 @@ struct heapprof_missed {
     VALUE parent;
     VALUE child;
     bool  early;          /* a barrier did say so, but before the last look */
+    const char *stack;    /* the Ruby stack where it was missed; NULL: it is the present one */
 };
 
 typedef void heapprof_missed_i(const struct heapprof_missed *missed);
+
+/* Writes the present Ruby stack as text. */
+typedef void heapprof_stack_i(char *text, size_t size);
 
 struct heapprof_wbcheck_stat {
     uint64_t checks;      /* of all objects */
@@ -38,9 +42,7 @@ struct heapprof_barrier_site {
 };
 
 /* The offset of a reference in the struct of typed data, in bytes. Returns -1 if it is
- * elsewhere. Nothing tells how long a struct is, so HEAPPROF_WBCHECK_STRUCT_BYTES are looked
- * at. */
-#define HEAPPROF_WBCHECK_STRUCT_BYTES 1024
+ * elsewhere, or behind the first MiB. */
 long rb_heapprof_gc_wbcheck_offset(VALUE parent, VALUE child);
 
 /* keep_sites, before the start: sites are kept, too, and, if judged, what came of them. sites
@@ -62,7 +64,14 @@ struct heapprof_told {
 void rb_heapprof_gc_wbcheck_keep_told(void);
 const struct heapprof_told *rb_heapprof_gc_wbcheck_told(size_t *count);
 
-/* From here on barriers are noted. Returns NULL, or one line that says why they cannot be. */
+/* look_between, before the start: it is also found, in each run, that a barrier came before its
+ * store and MRI could have collected between the two. Then newobj is to be called for each new
+ * object. */
+void rb_heapprof_gc_wbcheck_look_between(heapprof_stack_i *stack_i);
+void rb_heapprof_gc_wbcheck_newobj(void);
+
+/* From here on barriers are noted, and objects are compared as each GC begins. Returns NULL, or one
+ * line that says why they cannot be. All ractors are stopped, or there is one; at the stop, too. */
 const char *rb_heapprof_gc_wbcheck_start(heapprof_missed_i *missed_i);
 
 /* Barriers only tell the collector again, and all that was kept is given back. */
@@ -71,12 +80,6 @@ void rb_heapprof_gc_wbcheck_stop(void);
 /* Compares all objects that barriers protect with the last look, and keeps what they refer to
  * for the next. All ractors are stopped, or there is one. */
 void rb_heapprof_gc_wbcheck_all(void);
-
-/* The same, for a GC that has begun and has not marked yet. */
-void rb_heapprof_gc_wbcheck_begun(void);
-
-/* The GC has marked. Dead objects are forgotten, for their slots will be used again. */
-void rb_heapprof_gc_wbcheck_marked(void);
 
 /* A C function is about to be called with this receiver, and has returned. What it stored there
  * without a barrier is seen between the two, whenever the next GC is. For typed data only. */

@@ -318,6 +318,29 @@ struct rb_heapgraph_config {
  */
 int64_t rb_heapgraph_dump(const char *path, const struct rb_heapgraph_config *config);
 
+/**
+ * Labels: what the program says about what it is doing, as "endpoint" is "POST /cart". A label set
+ * is a number, 0 without labels. It never changes, and is good until the process ends. These
+ * functions work whether or not the profiler runs, and need the GVL.
+ */
+typedef uint32_t rb_heapprof_label_t;
+
+/**
+ * A set like base in which key is value, which has `length` bytes; value NULL takes the key away.
+ * What is beyond the limits (ObjectSpace::HeapProfile.label) is left out, or "(other)".
+ */
+rb_heapprof_label_t rb_heapprof_label_with(rb_heapprof_label_t base, const char *key,
+                                           const char *value, size_t length);
+
+/**
+ * Gives this fiber those labels from now on. Returns those that it had, for another call that
+ * restores them. Costs a few instructions.
+ */
+rb_heapprof_label_t rb_heapprof_label_set(rb_heapprof_label_t label);
+
+/** The labels that this fiber has. */
+rb_heapprof_label_t rb_heapprof_label_get(void);
+
 RBIMPL_SYMBOL_EXPORT_END()
 
 #endif /* RUBY_HEAPPROF_H */

@@ -77,7 +77,8 @@ put_leaks(const struct leak_list *list, const struct heapprof_leak_totals *total
 {
     for (uint32_t site = 1; site < list->tables->sites.numbers.end; site++) {
         const struct heapprof_leak_total *total = &totals[site].of[HEAPPROF_LOST];
-        const struct heapprof_identity *caller = rb_heapprof_leak_caller(list->tables, site);
+        const struct heapprof_identity *caller = 
+            rb_heapprof_leak_site_caller(list->tables, site).identity;
         if (total->values[HEAPPROF_LEAK_BLOCKS] == 0 ||
             rb_heapprof_leak_core_p(list->tables, caller, core))
             continue;

@@ -8,7 +8,7 @@
  *            frames, frame ...
  *     frame  "path:line:in 'label'", or as much of it as is known; the innermost first
  *
- * There is a leak for each Ruby stack and C function. */
+ * There is a leak for each site: for each Ruby stack, C function, and path of C functions to it. */
 #include "profiler/leaks/lost.h"
 #include "profiler/tables.h"
 

@@ -7,12 +7,15 @@
  *          \---middle of---> block C --> D   POSSIBLE: C and D
  *     block E  --->  block F                 E is LOST, F INDIRECT, and E its leader
  *
- * These are the words of Valgrind's memcheck, and its rules, so verdicts can be compared. First
- * all that can be reached is reached. Then each block that is left, in the order of addresses,
- * is taken for lost, and all that it leads to becomes indirect; also blocks that were taken for
- * lost before. So of a ring one block is lost, and the rest of the ring belongs to it. What is
- * found is not followed again: a ring that was found first stays as it is when a later block
- * leads into its middle.
+ * These are the words of Valgrind's memcheck, so verdicts can be compared. First all that can be
+ * reached is reached. What is left is a graph, and of each part of it that nothing outside of
+ * the part leads to, one block is lost: of a ring any one, and of what leads into a ring not the
+ * ring. Two passes find it:
+ *
+ *     1  blocks in the order of addresses: one that is not seen yet begins, and all that it leads
+ *        to is seen. So no block leads to one that begins later.
+ *     2  those that have begun, the last first: one that is not seen yet is lost, and leads the
+ *        rest of what it leads to. A block that leads to it has begun later, or is led by it.
  *
  * Some blocks are not known: they were there before the profiler, or were asked for where it
  * does not look. In the heaps of glibc such a block is read when a pointer leads to its
@@ -63,6 +66,7 @@ rb_heapprof_lost_free(struct heapprof_lost *lost)
     HEAPPROF_MEM_RELEASE(lost->mem, lost->ranges, lost->ranges_capacity);
     HEAPPROF_MEM_RELEASE(lost->mem, lost->others, lost->others_capacity);
     HEAPPROF_MEM_RELEASE(lost->mem, lost->unread, lost->unread_capacity);
+    HEAPPROF_MEM_RELEASE(lost->mem, lost->begun, lost->begun_capacity);
     HEAPPROF_MEM_RELEASE(lost->mem, lost->window, lost->window_capacity);
     rb_heapprof_index_release(&lost->others_index, lost->mem);
 }
@@ -308,7 +312,7 @@ lead_to(struct heapprof_lost *lost, uintptr_t word, enum heapprof_fate fate)
     if (next_chunk_p(lost, block, word)) return;
     uint32_t place = (uint32_t)(block - lost->blocks);
     if (word != block->address && fate > HEAPPROF_POSSIBLE) fate = HEAPPROF_POSSIBLE;
-    if (block->fate >= fate || place == lost->leader) return;
+    if (block->fate >= fate || block->fate == HEAPPROF_LOST) return;
     block->fate = fate;
     block->leader = lost->leader;
     read_later(lost, place);
@@ -403,20 +407,21 @@ rb_heapprof_lost_root_of(struct heapprof_lost *lost, uintptr_t begin, uintptr_t 
 
 /* ---- what is left ---- */
 
-/* Whose it is, for a leader may have been found to be another's. Leaders come later and later,
- * so this ends; all on the way learn the last, so that a long list takes no time in proportion
- * to its square. */
 static void
-find_last_leader(struct heapprof_lost *lost, struct heapprof_lost_block *block)
+lead_from(struct heapprof_lost *lost, uint32_t place)
 {
-    uint32_t last = block->leader;
+    lost->blocks[place].fate = HEAPPROF_LOST;
+    lost->leader = place;
+    read_later(lost, place);
+    read_unread(lost);
+}
 
-    while (lost->blocks[last].fate == HEAPPROF_INDIRECT) last = lost->blocks[last].leader;
-    while (block->fate == HEAPPROF_INDIRECT) {
-        uint32_t next = block->leader;
-        block->leader = last;
-        block = &lost->blocks[next];
-    }
+static void
+note_beginning(struct heapprof_lost *lost, uint32_t place)
+{
+    if (HEAPPROF_MEM_GROW(lost->mem, lost->begun, lost->begun_capacity, lost->begun_count + 1))
+        lost->begun[lost->begun_count++] = place;
+    else lost->incomplete = true;
 }
 
 bool
@@ -424,14 +429,17 @@ rb_heapprof_lost_settle(struct heapprof_lost *lost)
 {
     for (uint32_t place = 0; place < lost->block_count && !lost->incomplete; place++) {
         if (lost->blocks[place].fate != HEAPPROF_UNSEEN) continue;
-        lost->blocks[place].fate = HEAPPROF_LOST;
-        lost->leader = place;
-        read_later(lost, place);
-        read_unread(lost);
+        note_beginning(lost, place);
+        lead_from(lost, place);
     }
-    for (size_t place = 0; place < lost->block_count && !lost->incomplete; place++) {
-        if (lost->blocks[place].fate == HEAPPROF_INDIRECT)
-            find_last_leader(lost, &lost->blocks[place]);
+    for (size_t place = 0; place < lost->block_count; place++) {
+        enum heapprof_fate fate = lost->blocks[place].fate;
+        if (fate == HEAPPROF_LOST || fate == HEAPPROF_INDIRECT)
+            lost->blocks[place].fate = HEAPPROF_UNSEEN;
+    }
+    for (size_t i = lost->begun_count; i-- > 0 && !lost->incomplete; ) {
+        if (lost->blocks[lost->begun[i]].fate == HEAPPROF_UNSEEN)
+            lead_from(lost, lost->begun[i]);
     }
     return !lost->incomplete;
 }

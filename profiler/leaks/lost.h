@@ -48,6 +48,8 @@ struct heapprof_lost {
     struct heapprof_index others_index; /* address -> place + 1 */
     uint32_t *unread;                  /* blocks that are reached and not yet read */
     size_t    unread_capacity, unread_count;
+    uint32_t *begun;                   /* in settle: blocks that led to others, in their order */
+    size_t    begun_capacity, begun_count;
     uintptr_t *window;                 /* a copy of memory */
     size_t    window_capacity;
     uintptr_t window_begin;

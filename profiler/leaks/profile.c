@@ -30,7 +30,10 @@
     T(COUNT, "count") T(BYTES, "bytes") T(CLASS, "class") T(CALLER, "caller") T(LEAK, "leak") \
     T(OF, "of") \
     T(CORE, "core") T(EXTENSION, "extension") T(NO_FRAME, "[no frame]") T(UNKNOWN, "[unknown]") \
-    T(ADDRESS, "address")
+    T(ADDRESS, "address") T(CALLED_BY, "called_by") T(MISMATCHED_FREE, "mismatched_free") \
+    T(ALLOCATED, "allocated") T(PAIR, "pair") T(WHAT, "what") \
+    T(TO_RUBY, "memory of malloc was given to xfree or xrealloc") \
+    T(TO_LIBC, "memory of xmalloc was given to free or realloc")
 
 enum leak_text { TEXTS(HEAPPROF_TEXT_NUMBER) TEXT_END };
 static const char *const texts[] = { TEXTS(HEAPPROF_TEXT) };
@@ -79,17 +82,25 @@ stack_of(const struct leak_encoder *encoder, uint32_t site)
 }
 
 static void
+name_stack(struct leak_encoder *encoder, uint32_t node)
+{
+    const struct heapprof_stacks *stacks = &encoder->profile->tables->stacks;
+
+    for (; node && !encoder->named[node]; node = rb_heapprof_stacks_node(stacks, node)->parent)
+        encoder->named[node] = true;
+}
+
+static void
 name_nodes(struct leak_encoder *encoder)
 {
     const struct heapprof_lost *lost = encoder->profile->lost;
-    const struct heapprof_stacks *stacks = &encoder->profile->tables->stacks;
+    const struct heapprof_mismatches *mismatches = &encoder->profile->tables->mismatches;
 
-    for (size_t i = 0; i < lost->block_count; i++) {
-        uint32_t node = stack_of(encoder, lost->blocks[i].site);
-        for (; node && !encoder->named[node];
-             node = rb_heapprof_stacks_node(stacks, node)->parent) {
-            encoder->named[node] = true;
-        }
+    for (size_t i = 0; encoder->profile->decided && i < lost->block_count; i++)
+        name_stack(encoder, stack_of(encoder, lost->blocks[i].site));
+    for (uint32_t i = 0; i < mismatches->count; i++) {
+        name_stack(encoder, mismatches->all[i].asked.stack);
+        name_stack(encoder, mismatches->all[i].freed.stack);
     }
 }
 
@@ -165,10 +176,25 @@ class_id(struct leak_encoder *encoder, uint32_t library)
 }
 
 static void
+write_callers(struct leak_encoder *encoder, uint32_t c_path)
+{
+    const struct heapprof_tables *tables = encoder->profile->tables;
+
+    while (c_path) {
+        const struct heapprof_stack_node *node = rb_heapprof_stacks_node(&tables->c_paths, c_path);
+        uint32_t name = tables->identities.all[node->function].name;
+        if (name != HEAPPROF_UNNAMED)
+            rb_heapprof_writer_label(encoder->writer, TEXT_CALLED_BY, string_id(encoder, name));
+        c_path = node->parent;
+    }
+}
+
+static void
 write_labels(struct leak_encoder *encoder, uint32_t site, enum heapprof_fate fate)
 {
     const struct heapprof_tables *tables = encoder->profile->tables;
-    const struct heapprof_identity *caller = rb_heapprof_leak_caller(tables, site);
+    struct heapprof_leak_caller found = rb_heapprof_leak_site_caller(tables, site);
+    const struct heapprof_identity *caller = found.identity;
     bool core = rb_heapprof_leak_core_p(tables, caller, encoder->profile->core);
     struct heapprof_writer *writer = encoder->writer;
 
@@ -176,6 +202,7 @@ write_labels(struct leak_encoder *encoder, uint32_t site, enum heapprof_fate fat
     if (caller) rb_heapprof_writer_label(writer, TEXT_CALLER, string_id(encoder, caller->name));
     rb_heapprof_writer_label(writer, TEXT_LEAK, TEXT_DEFINITE + (fate - HEAPPROF_LOST));
     rb_heapprof_writer_label(writer, TEXT_OF, core ? TEXT_CORE : TEXT_EXTENSION);
+    write_callers(encoder, found.c_path);
 }
 
 /* Left open, for labels. */
@@ -217,6 +244,46 @@ write_samples(struct leak_encoder *encoder)
             write_sample(encoder, site, fate, total);
             rb_heapprof_writer_end_sample(encoder->writer);
         }
+    }
+}
+
+/* ---- mismatches: a sample for the code that freed, and one for the code that asked ---- */
+
+static void
+write_end(struct leak_encoder *encoder, const struct heapprof_mismatch *mismatch, uint32_t number,
+          bool freed)
+{
+    const struct heapprof_tables *tables = encoder->profile->tables;
+    const struct heapprof_mismatch_end *end = freed ? &mismatch->freed : &mismatch->asked;
+    struct heapprof_leak_caller caller = rb_heapprof_leak_end_caller(tables, end->c_path);
+    bool core = rb_heapprof_leak_core_p(tables, caller.identity, encoder->profile->core);
+    struct heapprof_writer *writer = encoder->writer;
+    const int64_t values[HEAPPROF_LEAK_VALUES] = { mismatch->blocks, (int64_t)mismatch->bytes };
+
+    rb_heapprof_writer_begin_sample(writer);
+    write_stack(encoder, end->stack);
+    for (int v = 0; v < HEAPPROF_LEAK_VALUES; v++)
+        rb_heapprof_writer_sample_value(writer, freed ? values[v] : 0);
+    rb_heapprof_writer_label(writer, TEXT_CLASS,
+                             class_id(encoder, caller.identity ? caller.identity->library : 0));
+    if (caller.identity)
+        rb_heapprof_writer_label(writer, TEXT_CALLER, string_id(encoder, caller.identity->name));
+    rb_heapprof_writer_label(writer, TEXT_LEAK, freed ? TEXT_MISMATCHED_FREE : TEXT_ALLOCATED);
+    rb_heapprof_writer_label(writer, TEXT_OF, core ? TEXT_CORE : TEXT_EXTENSION);
+    rb_heapprof_writer_label(writer, TEXT_WHAT, mismatch->of_ruby ? TEXT_TO_LIBC : TEXT_TO_RUBY);
+    write_callers(encoder, caller.c_path);
+    rb_heapprof_writer_number_label(writer, TEXT_PAIR, number, TEXT_EMPTY);
+    rb_heapprof_writer_end_sample(writer);
+}
+
+static void
+write_mismatches(struct leak_encoder *encoder)
+{
+    const struct heapprof_mismatches *mismatches = &encoder->profile->tables->mismatches;
+
+    for (uint32_t i = 0; i < mismatches->count; i++) {
+        write_end(encoder, &mismatches->all[i], i + 1, true);
+        write_end(encoder, &mismatches->all[i], i + 1, false);
     }
 }
 
@@ -263,7 +330,7 @@ encode(struct leak_encoder *encoder, size_t *size)
     const struct heapprof_leak_profile *profile = encoder->profile;
     struct heapprof_writer *writer = encoder->writer;
 
-    if (profile->decided) name_nodes(encoder);
+    name_nodes(encoder);
     rb_heapprof_writer_texts(encoder->writer, texts, TEXT_END);
     for (int v = 0; v < HEAPPROF_LEAK_VALUES; v++)
         rb_heapprof_writer_sample_type(writer, types[v][0], types[v][1]);
@@ -274,6 +341,7 @@ encode(struct leak_encoder *encoder, size_t *size)
     write_locations(encoder);
     if (profile->decided && profile->each_block) write_blocks(encoder);
     else if (profile->decided) write_samples(encoder);
+    write_mismatches(encoder);
     write_comments(encoder);
     return rb_heapprof_writer_close(writer, size);
 }

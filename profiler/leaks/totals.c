@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cxx_name.h"
+
 static void
 add(struct heapprof_leak_total *total, enum heapprof_leak_value blocks,
     enum heapprof_leak_value bytes, size_t size)
@@ -31,13 +33,56 @@ rb_heapprof_leak_totals(const struct heapprof_tables *tables, const struct heapp
     return totals;
 }
 
-const struct heapprof_identity *
-rb_heapprof_leak_caller(const struct heapprof_tables *tables, uint32_t site)
+static bool
+std_p(const struct heapprof_tables *tables, const struct heapprof_identity *identity)
 {
-    uint32_t id = site ? rb_heapprof_site_identity(rb_heapprof_sites_get(&tables->sites, site)) : 0;
+    size_t length;
+    const char *name = rb_heapprof_strings_get(&tables->strings, identity->name, &length);
+    return rb_heapprof_cxx_std_p(name, length);
+}
 
-    if (id == 0 || tables->identities.all[id].name == HEAPPROF_UNNAMED) return NULL;
-    return &tables->identities.all[id];
+static const struct heapprof_identity *
+named(const struct heapprof_tables *tables, uint32_t id)
+{
+    const struct heapprof_identity *identity = &tables->identities.all[id];
+    return id == 0 || identity->name == HEAPPROF_UNNAMED ? NULL : identity;
+}
+
+static struct heapprof_leak_caller
+next_caller(const struct heapprof_tables *tables, uint32_t c_path)
+{
+    const struct heapprof_stack_node *node = rb_heapprof_stacks_node(&tables->c_paths, c_path);
+    return (struct heapprof_leak_caller){ named(tables, node->function), node->parent };
+}
+
+static struct heapprof_leak_caller
+without_std(const struct heapprof_tables *tables, struct heapprof_leak_caller innermost)
+{
+    struct heapprof_leak_caller caller = innermost;
+
+    while (caller.identity && caller.c_path && std_p(tables, caller.identity))
+        caller = next_caller(tables, caller.c_path);
+    return caller.identity && !std_p(tables, caller.identity) ? caller : innermost;
+}
+
+struct heapprof_leak_caller
+rb_heapprof_leak_site_caller(const struct heapprof_tables *tables, uint32_t number)
+{
+    const struct heapprof_leak_caller none = { .identity = NULL };
+
+    if (number == 0) return none;
+    const struct heapprof_site *site = rb_heapprof_sites_get(&tables->sites, number);
+    const struct heapprof_leak_caller innermost = {
+        named(tables, rb_heapprof_site_identity(site)), site->c_path
+    };
+    return without_std(tables, innermost);
+}
+
+struct heapprof_leak_caller
+rb_heapprof_leak_end_caller(const struct heapprof_tables *tables, uint32_t c_path)
+{
+    const struct heapprof_leak_caller none = { .identity = NULL };
+    return c_path ? without_std(tables, next_caller(tables, c_path)) : none;
 }
 
 bool

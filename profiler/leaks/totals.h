@@ -30,10 +30,18 @@ struct heapprof_leak_totals {
 struct heapprof_leak_totals *
 rb_heapprof_leak_totals(const struct heapprof_tables *tables, const struct heapprof_lost *lost);
 
-/* The caller that asked for the blocks of a site; NULL if it has no name. Good as long as the
+/* The caller that asked for the blocks of a site, or that is at the end of a mismatch. If it
+ * belongs to C++'s standard library, the first of its callers that does not. Good as long as the
  * tables stay as they are. */
-const struct heapprof_identity *
-rb_heapprof_leak_caller(const struct heapprof_tables *tables, uint32_t site);
+struct heapprof_leak_caller {
+    const struct heapprof_identity *identity; /* NULL: it has no name */
+    uint32_t c_path;                          /* its own callers (tables.h) */
+};
+
+struct heapprof_leak_caller
+rb_heapprof_leak_site_caller(const struct heapprof_tables *tables, uint32_t site);
+struct heapprof_leak_caller
+rb_heapprof_leak_end_caller(const struct heapprof_tables *tables, uint32_t c_path);
 
 /* Whether the caller is MRI, whose functions are in the file core, or is not known. */
 bool rb_heapprof_leak_core_p(const struct heapprof_tables *tables,

@@ -11,6 +11,7 @@
 #include "vm/api/api.h"
 #include "vm/run/flush.h"
 #include "vm/api/graph_api.h"
+#include "vm/api/label_api.h"
 #include "vm/run/periodic.h"
 #include "vm/memprof/reflection.h"
 #include "base/version.h"
@@ -133,6 +134,7 @@ rb_heapprof_define_class(void)
     rb_undef_alloc_func(cHeapProfile);
     rb_gc_register_address(&cHeapProfile);
     rb_heapprof_sample_define(cHeapProfile);
+    rb_heapprof_label_define(cHeapProfile);
     rb_heapprof_reflection_define(cHeapProfile);
     rb_heapprof_graph_define(object_space);
 }
@@ -862,6 +864,32 @@ heapprof_graph_dump(rb_execution_context_t *ec, VALUE self, VALUE path_or_io, VA
                     VALUE values)
 {
     return rb_heapprof_graph_dump_to(path_or_io, gc, fork, values);
+}
+
+/* ---- labels ---- */
+
+static VALUE
+heapprof_label_begin(rb_execution_context_t *ec, VALUE self, VALUE labels)
+{
+    return rb_heapprof_label_api_begin(ec, labels);
+}
+
+static VALUE
+heapprof_label_end(rb_execution_context_t *ec, VALUE self, VALUE before)
+{
+    return rb_heapprof_label_api_end(ec, before);
+}
+
+static VALUE
+heapprof_label_change(rb_execution_context_t *ec, VALUE self, VALUE labels)
+{
+    return rb_heapprof_label_api_change(ec, labels);
+}
+
+static VALUE
+heapprof_label_all(rb_execution_context_t *ec, VALUE self)
+{
+    return rb_heapprof_label_api_all(ec);
 }
 
 #include "heapprof.rbinc"

@@ -235,7 +235,7 @@ module ObjectSpace
         stop if started
         list&.close
         out&.close
-        status = end_child(child, text) if child
+        status = NativeLeak.end_child(child, text) if child
       end
       NativeLeak.all_in(text, status)
     end
@@ -248,6 +248,9 @@ module ObjectSpace
     # extension that is never emptied, and also what is lost (see native_leaks). The Array is empty
     # if nothing grows. What Ruby itself asks malloc for is not reported, except on behalf of an
     # extension.
+    #
+    # Memory is that of malloc and mmap. Also reported are addresses that were given to
+    # rb_gc_register_address, and open files that no IO and no Dir has.
     #
     # The block runs once, which fills what is filled once: caches, pools, tables of names. Then it
     # runs +times+ times more. After each run a full garbage collection runs, and the memory that is
@@ -277,29 +280,19 @@ module ObjectSpace
       NativeGrowth.check(times, block_given?)
       started = Primitive.heapprof_native_leaks_start
       begin
-        profiles = []
-        while profiles.size <= times
+        moments = []
+        while moments.size <= times
           yield
-          next profiles << nil if started.nil?
+          next moments << nil if started.nil?
           GC.start
-          profiles << snapshot(native_leaks: profiles.size == times)
+          moments << NativeGrowth.moment(snapshot(native_leaks: moments.size == times))
         end
         all_known = started.nil? || stat(:doublings) + stat(:dropped) == 0
       ensure
         stop if started
       end
-      started.nil? ? [] : NativeGrowth.all_in(profiles, Primitive.heapprof_core_library, all_known)
+      started.nil? ? [] : NativeGrowth.all_in(moments, Primitive.heapprof_core_library, all_known)
     end
-
-    # A child whose list was not read is killed. If the program has waited for the child itself,
-    # there is no status.
-    def self.end_child(child, list) # :nodoc:
-      Process.kill(:KILL, child) unless list
-      Process::Status.wait(child)
-    rescue Errno::ESRCH, Errno::ECHILD
-      nil
-    end
-    private_class_method :end_child
 
     # call-seq:
     #   load(path, limit: 268_435_456) -> heap_profile
@@ -327,6 +320,58 @@ module ObjectSpace
       else
         File.open(File.path(path_or_io), "rb") { |file| Primitive.heapprof_load(file, limit, file.path) }
       end
+    end
+
+    # call-seq:
+    #   label(labels) { ... } -> object
+    #
+    # Runs the block with labels: each object that is sampled meanwhile notes them. So a profile
+    # tells which endpoint, job or tenant holds the memory, and which one makes the garbage. Returns
+    # what the block returns.
+    #
+    # [labels] Keys and values, as <tt>endpoint: "POST /cart", tenant: "b2b"</tt>, in addition to those
+    #          of an outer block; +nil+ takes a key away. Or a Label, for which nothing is made. Values
+    #          are text, numbers, true or false. There are at most 16 keys, and 1000 values of each
+    #          (+labels+ of RUBY_HEAPPROF); a value beyond is "(other)". So never use an ID as a value.
+    #          With <tt>inherit: :keep</tt>, threads that are made in the block keep its labels.
+    #
+    # The labels belong to the fiber. A fiber that is made in the block has them, too. So does a thread,
+    # but only until the block ends. Ractors have none of them. An Enumerator has those of the code
+    # that calls it.
+    #
+    #   ObjectSpace::HeapProfile.label(endpoint: "POST /cart") { serve(request) }
+    #
+    # It costs a method call if the profiler does not run. Raises ArgumentError for a key that heapprof
+    # itself uses, and for other objects.
+    def self.label(labels)
+      before = Primitive.heapprof_label_begin(labels)
+      begin
+        yield
+      ensure
+        Primitive.heapprof_label_end(before)
+      end
+    end
+
+    # call-seq:
+    #   label!(labels) -> label
+    #
+    # The same from now on in this fiber. Returns a Label of what there was before, for another call
+    # that restores it.
+    #
+    #   before = ObjectSpace::HeapProfile.label!(job: "Mailer")
+    #   ObjectSpace::HeapProfile.label!(before)
+    def self.label!(labels)
+      Primitive.heapprof_label_change(labels)
+    end
+
+    # call-seq:
+    #   labels -> hash
+    #
+    # The labels that this fiber has now.
+    #
+    #   ObjectSpace::HeapProfile.label(job: "Mailer") { ObjectSpace::HeapProfile.labels }   # => {job: "Mailer"}
+    def self.labels
+      Primitive.heapprof_label_all
     end
 
     # call-seq:
@@ -406,6 +451,7 @@ module ObjectSpace
     #
     # Calls the block with each row of the profile, a Sample:
     #
+    # [labels] what the program was doing (see label), as a Hash, with the thread's name as +:thread+
     # [kind] what the row describes: +:objects+ of a class; +:malloc+, memory of the allocator;
     #        +:rss+, in the rows that +rss+ adds. Rows of objects have the values of objects and
     #        slots below, rows of the allocator's memory those of malloc, and the last kind only
@@ -500,7 +546,7 @@ module ObjectSpace
     # speedscope and many other tools read this. Values that are not above 0 are left out.
     #
     #   File.write("heap.collapsed", profile.to_collapsed)
-    #   profile.to_collapsed(:alloc_objects).lines.first   # "main;Cart#load;Array#map 17\n", for instance
+    #   profile.to_collapsed(:alloc_objects).lines.first   # "<main> (app.rb:3);Cart#load (cart.rb:7);Array#map 17\n"
     def to_collapsed(by = :inuse_space)
       Primitive.heapprof_collapsed(by)
     end
@@ -630,9 +676,9 @@ module ObjectSpace
     def report(io = $stdout, by: :inuse_space, group: nil, sort: :self, limit: 20, frames: 3, app: true,
                focus: nil, ignore: nil, width: nil, rss: false)
       columns, colour = Primitive.heapprof_terminal(io)
-      text = Primitive.heapprof_report(by, group&.to_s, sort.to_s, limit, frames, report_directories(app), focus,
+      text = Primitive.heapprof_report(by, group&.to_s, sort.to_s, limit, frames, Report.directories(app), focus,
                                        ignore, width || columns, colour)
-      report_rss(io) if rss
+      Report.rss(io, Primitive.heapprof_ladder) if rss
       io.write(text)
       nil
     end
@@ -695,27 +741,6 @@ module ObjectSpace
       path_or_io.write(text)
     end
 
-    # The directories in lines; nil: the one in the profile.
-    def report_directories(app)
-      return if app == true
-      [app].flatten.select(&:itself).map { |directory| real_path(directory) }.join("\n")
-    end
-
-    def real_path(path)
-      path = File.expand_path(path)
-      File.realpath(path).b
-    rescue SystemCallError
-      path.b
-    end
-
-    def report_rss(io)
-      rungs = Primitive.heapprof_ladder
-      raise ArgumentError, "no rss in this profile; take it with snapshot(rss: true)" if rungs.empty?
-      rss = rungs.sum { |_, bytes| bytes }
-      rungs.each { |name, bytes| io.puts format("%19d %5.1f%%  %s", bytes, 100.0 * bytes / rss, name) }
-      io.puts format("%19d 100.0%%  in memory (RSS)", rss), ""
-    end
-
     class Sample
       def inuse_space = inuse_slot_space + inuse_malloc_space
       def alloc_space = alloc_slot_space + alloc_malloc_space
@@ -738,7 +763,8 @@ module ObjectSpace
     autoload :NativeLeak, "heapprof/native_leaks"
     autoload :NativeGrowth, "heapprof/native_growth"
     autoload :Page, "heapprof/page"
-    private_constant :Page
+    autoload :Report, "heapprof/report"
+    private_constant :Page, :Report
   end
 
   # The objects of the heap and their references, in a file. It answers why an object is alive,

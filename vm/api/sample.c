@@ -10,6 +10,7 @@
  */
 #include "ruby/ruby.h"
 #include "ruby/encoding.h"
+#include "vm/api/label_api.h"
 #include "vm/api/sample.h"
 #include "internal.h"
 #include "internal/vm.h"
@@ -27,7 +28,7 @@ rb_heapprof_sample_define(VALUE profile_class)
     cSample = rb_data_define(0, "class_name", "caller", "frames", "owner", "owner_frames",
                              "native_leak", "gc_age", "inuse_objects", "inuse_slot_space",
                              "inuse_malloc_space", "alloc_objects", "alloc_slot_space",
-                             "alloc_malloc_space", "rss_space", "memsize", "kind", NULL);
+                             "alloc_malloc_space", "rss_space", "memsize", "kind", "labels", NULL);
     rb_define_const(profile_class, "Sample", cSample);
     rb_gc_register_address(&cSample);
 }
@@ -37,6 +38,7 @@ struct sample_reading {
     const struct heapprof_snapshot *snapshot;
     VALUE strings;
     VALUE frames;
+    VALUE labels; /* by the string that has their text */
 };
 
 static VALUE
@@ -94,6 +96,19 @@ frames_of(const struct sample_reading *reading, uint32_t stack)
     return rb_ary_freeze(frames);
 }
 
+static VALUE
+labels_of(const struct sample_reading *reading, uint32_t set)
+{
+    VALUE labels = rb_ary_entry(reading->labels, set);
+
+    if (!NIL_P(labels)) return labels;
+    size_t length;
+    const char *text = rb_heapprof_strings_get(&reading->snapshot->strings, set, &length);
+    labels = rb_obj_freeze(rb_heapprof_label_hash(text, length));
+    rb_ary_store(reading->labels, set, labels);
+    return labels;
+}
+
 /* Values of a loaded file may add up to more than a machine word holds. */
 static VALUE
 rounded(double value)
@@ -130,6 +145,7 @@ sample_of(const struct sample_reading *reading, const struct heapprof_row *row)
         rounded(row->resident_bytes),
         rounded(row->memsize_bytes),
         kind_of(row),
+        labels_of(reading, row->label),
     };
     return rb_funcallv(cSample, rb_intern("new"), numberof(values), values);
 }
@@ -137,22 +153,24 @@ sample_of(const struct sample_reading *reading, const struct heapprof_row *row)
 void
 rb_heapprof_sample_each(const struct heapprof_snapshot *snapshot)
 {
-    struct sample_reading reading = { snapshot, rb_ary_new(), rb_ary_new() };
+    struct sample_reading reading = { snapshot, rb_ary_new(), rb_ary_new(), rb_ary_new() };
 
     for (size_t i = 0; i < snapshot->row_count; i++) {
         rb_yield(sample_of(&reading, &snapshot->rows[i]));
     }
     RB_GC_GUARD(reading.strings);
     RB_GC_GUARD(reading.frames);
+    RB_GC_GUARD(reading.labels);
 }
 
 VALUE
 rb_heapprof_sample_frames(const struct heapprof_snapshot *snapshot, uint32_t stack)
 {
-    struct sample_reading reading = { snapshot, rb_ary_new(), rb_ary_new() };
+    struct sample_reading reading = { snapshot, rb_ary_new(), rb_ary_new(), rb_ary_new() };
     VALUE frames = frames_of(&reading, stack);
 
     RB_GC_GUARD(reading.strings);
     RB_GC_GUARD(reading.frames);
+    RB_GC_GUARD(reading.labels);
     return frames;
 }

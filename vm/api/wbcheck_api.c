@@ -49,10 +49,7 @@ places_of_block(void)
 static VALUE
 end_block(VALUE unused)
 {
-    if (!rb_heapprof_wbcheck_end_block()) {
-        rb_warn(
-            "GC.wbcheck: a second Ractor has begun: most of what was stored since is not checked");
-    }
+    rb_heapprof_wbcheck_end_block();
     return Qnil;
 }
 
@@ -76,10 +73,10 @@ end_block(VALUE unused)
  *
  *    GC.wbcheck { JSON::State.new.configure(indent: "  ") }.map { |place| place[:missed] }
  *
- *  Raises RuntimeError for a block within a block, on a machine that cannot do it, and in a
- *  process that has had a second Ractor. If one begins in the block, a warning says that most
- *  references stored from then on are not checked. Under RUBY_WBCHECK the places are printed,
- *  too.
+ *  What other Ractors store meanwhile is compared, too; the C function is not known then.
+ *
+ *  Raises RuntimeError for a block within a block, and on a machine that cannot do it. Under
+ *  RUBY_WBCHECK the places are printed, too.
  */
 static VALUE
 gc_wbcheck(VALUE self)

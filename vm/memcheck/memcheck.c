@@ -13,6 +13,7 @@
  * After prepare only write uses the tables, except for frees, which take the blocks' lock.
  */
 #include "ruby/ruby.h"
+#include "ruby/thread.h"
 #include "vm/names/symbol_names.h"
 #include "vm/run/flush.h"
 #include "vm/memcheck/memcheck.h"
@@ -161,11 +162,28 @@ rb_heapprof_memcheck_write(const char *path, uintptr_t stack)
 
 static bool to_the_end; /* RUBY_HEAPPROF has begun a run with memcheck=1; written once, at boot */
 
+static void
+resumed_i(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
+{
+    rb_heapprof_gc_settle_own();
+}
+
+void
+rb_heapprof_memcheck_follow_threads(void)
+{
+    static bool followed;
+
+    if (followed) return;
+    followed = true;
+    rb_internal_thread_add_event_hook(resumed_i, RUBY_INTERNAL_THREAD_EVENT_RESUMED, NULL);
+}
+
 void
 rb_heapprof_memcheck_begin(void)
 {
     to_the_end = true;
     rb_free_at_exit = true;
+    rb_heapprof_memcheck_follow_threads();
 }
 
 bool

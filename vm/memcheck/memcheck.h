@@ -25,6 +25,10 @@ const char *rb_heapprof_memcheck_core(struct heapprof_symbol_name *name);
  * the VM is gone. `stack` is where the program's own part of the stack begins. */
 int rb_heapprof_memcheck_write(const char *path, uintptr_t stack);
 
+/* From here on, what a thread asks for without the GVL has its Ruby stack. The caller has the
+ * GVL. */
+void rb_heapprof_memcheck_follow_threads(void);
+
 /* Called at boot, when RUBY_HEAPPROF has begun a run with memcheck=1. Has MRI free all its memory
  * at exit. */
 void rb_heapprof_memcheck_begin(void);

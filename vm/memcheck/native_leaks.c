@@ -75,6 +75,7 @@ rb_heapprof_native_leaks_start(bool *started)
     options.interval_bytes = INTERVAL_BYTES;
     options.memory_bytes = MEMORY_BYTES;
     *started = rb_heapprof_start_with(&options);
+    if (*started) rb_heapprof_memcheck_follow_threads();
     return *started ? NULL : "the heap profiler is running already";
 }
 

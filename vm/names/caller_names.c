@@ -15,11 +15,23 @@
 #include "ruby/ruby.h"
 #include "vm/names/symbol_names.h"
 #include "vm/names/caller_names.h"
+#include "vm/names/demangle.h"
 #include "gc/book/state.h"
 #include "internal.h"
 #include <link.h>
 
 /* ---- wrappers ---- */
+
+static bool
+begins_p(const char *function, const char *const *beginnings, size_t count)
+{
+    if (!function[0] || !function[1] || !function[2]) return false;
+    for (size_t i = 0; i < count; i++) {
+        if (function[3] != beginnings[i][3]) continue; /* most functions of ruby begin with rb_ */
+        if (strncmp(function, beginnings[i], strlen(beginnings[i])) == 0) return true;
+    }
+    return false;
+}
 
 static bool
 wrapper_p(const char *function)
@@ -28,13 +40,18 @@ wrapper_p(const char *function)
         "ruby_x", "ruby_sized_x", "ruby_strdup", "rb_x", "rb_gc_impl_", "objspace_",
         "rb_alloc_tmp_buffer", "rb_gc_adjust_memory_usage", "rb_heapprof_",
     };
+    return begins_p(function, beginnings, numberof(beginnings));
+}
 
-    if (!function[0] || !function[1] || !function[2]) return false;
-    for (size_t i = 0; i < numberof(beginnings); i++) {
-        if (function[3] != beginnings[i][3]) continue; /* most functions of ruby begin with rb_ */
-        if (strncmp(function, beginnings[i], strlen(beginnings[i])) == 0) return true;
-    }
-    return false;
+/* The functions that ask the C library for what xmalloc and its like give. Others of the
+ * collector ask it for its own tables. */
+static bool
+xmalloc_p(const char *function)
+{
+    static const char *const beginnings[] = {
+        "ruby_x", "ruby_sized_x", "rb_gc_impl_malloc", "rb_gc_impl_calloc", "rb_gc_impl_realloc",
+    };
+    return begins_p(function, beginnings, numberof(beginnings));
 }
 
 static void
@@ -42,9 +59,10 @@ add_wrapper(const char *name, uintptr_t start, size_t size, void *data)
 {
     struct heapprof_callers *found = data;
 
-    if (wrapper_p(name)) rb_heapprof_callers_add_wrapper(found, start, size);
+    if (wrapper_p(name))
+        rb_heapprof_callers_add_wrapper(found, start, size, xmalloc_p(name));
     if (strcmp(name, "vm_exec_core") == 0)
-        found->interpreter = (struct heapprof_wrapper){ start, start + size };
+        found->interpreter = (struct heapprof_wrapper){ .start = start, .end = start + size };
 }
 
 static int
@@ -58,7 +76,7 @@ find_core_i(struct dl_phdr_info *info, size_t size, void *data)
         if (segment->p_type != PT_LOAD || (uintptr_t)ruby_xmalloc < begin ||
             (uintptr_t)ruby_xmalloc >= end)
             continue;
-        found->core = (struct heapprof_wrapper){ begin, end };
+        found->core = (struct heapprof_wrapper){ .start = begin, .end = end };
         return 1;
     }
     return 0;
@@ -79,7 +97,8 @@ rb_heapprof_caller_names_add_wrappers(const struct heapprof_callers *found)
 
     for (size_t i = 0; i < found->wrapper_count; i++) {
         const struct heapprof_wrapper *wrapper = &found->wrappers[i];
-        rb_heapprof_callers_add_wrapper(callers, wrapper->start, wrapper->end - wrapper->start);
+        rb_heapprof_callers_add_wrapper(callers, wrapper->start, wrapper->end - wrapper->start,
+                                        wrapper->of_xmalloc);
     }
     callers->core = found->core;
     callers->interpreter = found->interpreter;
@@ -87,6 +106,8 @@ rb_heapprof_caller_names_add_wrappers(const struct heapprof_callers *found)
 }
 
 /* ---- callers ---- */
+
+enum { FUNCTION_BYTES = 256 }; /* longer names are cut: of C++ */
 
 /* Calls `function` with the key of each caller that has no name, until it returns false. Returns
  * how many there were. */
@@ -136,10 +157,11 @@ name_caller(uintptr_t key, const struct heapprof_symbol_name *name)
     struct heapprof_strings *strings = &rb_heapprof.tables.strings;
     uint32_t id = rb_heapprof_identities_find(identities, key);
     const char *library = or_unknown(name->library);
-    char text[520];
+    char plain[FUNCTION_BYTES], text[FUNCTION_BYTES + sizeof(name->library) + 3];
 
     if (id == 0 || identities->all[id].name != HEAPPROF_UNNAMED) return;
-    snprintf(text, sizeof(text), "%s (%s)", or_unknown(name->function), library);
+    snprintf(text, sizeof(text), "%.*s (%s)", FUNCTION_BYTES - 1,
+             or_unknown(rb_heapprof_demangle(name->function, plain, sizeof(plain))), library);
     uint32_t number = rb_heapprof_strings_intern(strings, library, strlen(library));
     if (number == UINT32_MAX) return;
     struct heapprof_identity *identity = rb_heapprof_identities_change(identities, id);

@@ -17,3 +17,17 @@ rb_heapprof_field_name(const rb_data_type_t *type, size_t offset)
     }
     return NULL;
 }
+
+size_t
+rb_heapprof_fields_bytes(const rb_data_type_t *type)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        for (const struct heapprof_field *field = lists[i]; field->type; field++) {
+            if (field->type == type && field->offset + sizeof(VALUE) > bytes)
+                bytes = field->offset + sizeof(VALUE);
+        }
+    }
+    return bytes;
+}

@@ -92,6 +92,15 @@ stands_for_outer_p(const rb_iseq_t *iseq)
     return type == ISEQ_TYPE_RESCUE || type == ISEQ_TYPE_ENSURE;
 }
 
+STATIC_ASSERT(environments_have_three_words,
+              VM_ENV_DATA_SIZE == 3 && VM_ENV_DATA_INDEX_ME_CREF == -2 &&
+                  VM_ENV_DATA_INDEX_SPECVAL == -1 && VM_ENV_DATA_INDEX_FLAGS == 0);
+STATIC_ASSERT(flags_are_no_object,
+              VM_FRAME_MAGIC_METHOD & VM_FRAME_MAGIC_BLOCK & VM_FRAME_MAGIC_CLASS &
+                  VM_FRAME_MAGIC_TOP & VM_FRAME_MAGIC_CFUNC & VM_FRAME_MAGIC_IFUNC &
+                  VM_FRAME_MAGIC_EVAL & VM_FRAME_MAGIC_RESCUE & VM_FRAME_MAGIC_DUMMY &
+                  RUBY_FIXNUM_FLAG);
+
 /* The present place of the environment at ep. While a block's environments move to the heap, the
  * outermost has moved and the next one still points to its old place. The new environment stands
  * there instead of the flags. YJIT is told of each move, and may ask for memory in it
@@ -131,6 +140,14 @@ method_of(const rb_control_frame_t *cfp)
 
 #if SIZEOF_VALUE == 8
 enum { NOTE_SHIFT = 32 };
+
+STATIC_ASSERT(notes_have_the_upper_half,
+              (VM_FRAME_MAGIC_MASK | (VALUE)VM_FRAME_FLAG_FINISH | VM_FRAME_FLAG_BMETHOD |
+               VM_FRAME_FLAG_CFRAME | VM_FRAME_FLAG_LAMBDA | VM_FRAME_FLAG_MODIFIED_BLOCK_PARAM |
+               VM_FRAME_FLAG_CFRAME_KW | VM_FRAME_FLAG_PASSED | VM_ENV_FLAG_LOCAL |
+               VM_ENV_FLAG_ESCAPED | VM_ENV_FLAG_WB_REQUIRED | VM_ENV_FLAG_ISOLATED) >>
+                      NOTE_SHIFT ==
+                  0);
 
 static uint32_t
 note_of(const rb_control_frame_t *cfp)
@@ -448,6 +465,17 @@ rb_heapprof_frames_capture(const rb_execution_context_t *ec)
     uint32_t stack = capture(ec, rb_heapprof.run.options.depth);
     if (HEAPPROF_CHECK) check_capture(ec, stack);
     return stack;
+}
+
+uintptr_t
+rb_heapprof_frames_c_method(const rb_execution_context_t *ec)
+{
+    if (!ec || !ec->cfp || !ec->vm_stack || ec->cfp >= dummy_frame(ec) ||
+        VM_FRAME_TYPE(ec->cfp) != VM_FRAME_MAGIC_CFUNC)
+        return 0;
+    const rb_callable_method_entry_t *method = method_of(ec->cfp);
+    if (!method || method->def->type != VM_METHOD_TYPE_CFUNC) return 0;
+    return (uintptr_t)UNALIGNED_MEMBER_PTR(method->def, body.cfunc)->func;
 }
 
 void

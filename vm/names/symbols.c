@@ -291,7 +291,7 @@ name_i(const struct heapprof_elf_function *function, void *data)
     struct heapprof_symbols *symbols = reading->symbols;
     uintptr_t begin = reading->base + function->start;
     size_t name = 0;
-    char text[256];
+    char text[1024]; /* of C++, a name may be long */
     struct heapprof_symbol *symbol;
 
     if (!maybe_called_p(reading, begin, function->size_bytes)) return true;

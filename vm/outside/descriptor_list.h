@@ -25,6 +25,8 @@ typedef struct heap_page heap_page;
 typedef struct heapprof heapprof;
 typedef struct heapprof_graph_asked heapprof_graph_asked;
 typedef struct heapprof_graph_shared heapprof_graph_shared;
+typedef struct heapprof_jit_code heapprof_jit_code;
+typedef struct heapprof_jit_mark heapprof_jit_mark;
 typedef struct heapprof_pending heapprof_pending;
 typedef struct heapprof_sequence heapprof_sequence;
 typedef struct heapprof_waiting heapprof_waiting;
@@ -34,6 +36,8 @@ typedef struct RArray RArray;
 typedef struct RBasic RBasic;
 typedef struct RClass RClass;
 typedef struct RClass_and_rb_classext_t RClass_and_rb_classext_t;
+typedef struct RFloat RFloat;
+typedef struct RHash RHash;
 typedef struct RMoved RMoved;
 typedef struct RString RString;
 typedef struct RSymbol RSymbol;
@@ -64,6 +68,12 @@ typedef struct vm_svar vm_svar;
 
 #define DESCRIBE_FIELD(type, form, field) DESCRIBE_FIELD_AS(#type "." #field, type, form, field)
 
+/* A field that has to be the first: our code reads it by a struct of its own (gc/book/mri.h). If it
+ * is not, this does not compile. */
+#define DESCRIBE_FIRST(type, form, field) \
+    HEAPPROF_DESCRIPTOR_ENTRY(#type "." #field, FIELD, form, sizeof(((type *)0)->field), \
+                              .number = 0 * sizeof(char[offsetof(type, field) == 0 ? 1 : -1]))
+
 /* Under a shorter name: that of a field in the type, or in what lies in the type. */
 #define DESCRIBE_FIELD_AS(name, type, form, field) \
     HEAPPROF_DESCRIPTOR_ENTRY(name, FIELD, form, sizeof(((type *)0)->field), \
@@ -77,6 +87,11 @@ typedef struct vm_svar vm_svar;
 #define DESCRIBE_BITS(type, field, bits, place, begin) \
     HEAPPROF_DESCRIPTOR_ENTRY(#type "." #field, FIELD, BITS, bits, .number = (place) * 8 + (begin))
 #define DESCRIBE_BEHIND(type, field) (offsetof(type, field) + sizeof(((type *)0)->field))
+
+/* An array that ends where a field begins. Its own name is a macro of the collector. */
+#define DESCRIBE_BEFORE(name, type, element, count, field) \
+    HEAPPROF_DESCRIPTOR_ENTRY(name, FIELD, BYTES, (count) * sizeof(element), \
+                              .number = offsetof(type, field) - (count) * sizeof(element))
 
 #define DESCRIBE_GLOBAL(name, form) \
     HEAPPROF_DESCRIPTOR_ENTRY(#name, GLOBAL, form, sizeof(name), .address = &name)
@@ -128,6 +143,8 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_CONTRACT("symbols", 1) \
     DESCRIBE_CONTRACT("heapprof", 1) \
     DESCRIBE_CONTRACT("labels", 1) \
+    DESCRIBE_CONTRACT("jit-code", 1) \
+    DESCRIBE_CONTRACT("locals", 1) \
     DESCRIBE_PART("iseq.c", ruby_vm_descriptor_iseq) \
     DESCRIBE_PART("symbol.c", ruby_vm_descriptor_symbol) \
     DESCRIBE_PART("cont.c", ruby_vm_descriptor_cont) \
@@ -354,6 +371,8 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_FIELD(rb_iseq_constant_body, POINTER, parent_iseq) \
     DESCRIBE_FIELD(rb_iseq_constant_body, POINTER, local_iseq) \
     DESCRIBE_FIELD(rb_iseq_constant_body, UNSIGNED, builtin_attrs) \
+    DESCRIBE_FIELD(rb_iseq_constant_body, POINTER, local_table) \
+    DESCRIBE_FIELD(rb_iseq_constant_body, UNSIGNED, local_table_size) \
     DESCRIBE_CONSTANT(BUILTIN_ATTR_C_TRACE) \
     DESCRIBE_TYPE(iseq_insn_info) \
     DESCRIBE_FIELD(iseq_insn_info, POINTER, body) \
@@ -372,6 +391,20 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_CONSTANT(ISEQ_TYPE_PLAIN) \
     DESCRIBE_CONSTANT(PATHOBJ_PATH) \
     DESCRIBE_CONSTANT(PATHOBJ_REALPATH)
+
+/* Code that a JIT has compiled. */
+#define HEAPPROF_DESCRIPTOR_JIT \
+    DESCRIBE_GLOBAL(rb_heapprof_jit_code, BYTES) \
+    DESCRIBE_TYPE(heapprof_jit_code) \
+    DESCRIBE_FIELD(heapprof_jit_code, UNSIGNED, code) \
+    DESCRIBE_FIELD(heapprof_jit_code, UNSIGNED, code_bytes) \
+    DESCRIBE_FIELD(heapprof_jit_code, POINTER, marks) \
+    DESCRIBE_FIELD(heapprof_jit_code, UNSIGNED, mark_count) \
+    DESCRIBE_TYPE(heapprof_jit_mark) \
+    DESCRIBE_FIELD(heapprof_jit_mark, UNSIGNED, code) \
+    DESCRIBE_FIELD(heapprof_jit_mark, UNSIGNED, pc) \
+    DESCRIBE_CONSTANT(HEAPPROF_JIT_RETURNED) \
+    DESCRIBE_CONSTANT(HEAPPROF_JIT_CHUNK_BYTES)
 
 /* Objects that names are in. All of MRI's T_* and imemo_* are here: a reader names types by them
  * (contract "labels"). */
@@ -413,6 +446,11 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_CONSTANT(Qnil) \
     DESCRIBE_CONSTANT(Qtrue) \
     DESCRIBE_CONSTANT(Qundef) \
+    DESCRIBE_CONSTANT(RUBY_FIXNUM_FLAG) \
+    DESCRIBE_CONSTANT(RUBY_FLONUM_FLAG) \
+    DESCRIBE_CONSTANT(RUBY_FLONUM_MASK) \
+    DESCRIBE_CONSTANT(RUBY_SYMBOL_FLAG) \
+    DESCRIBE_CONSTANT(RUBY_SPECIAL_SHIFT) \
     DESCRIBE_CONSTANT(IMEMO_MASK) \
     DESCRIBE_CONSTANT(imemo_env) \
     DESCRIBE_CONSTANT(imemo_cref) \
@@ -440,6 +478,14 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_CONSTANT(RARRAY_EMBED_FLAG) \
     DESCRIBE_CONSTANT(RARRAY_EMBED_LEN_MASK) \
     DESCRIBE_CONSTANT(RARRAY_EMBED_LEN_SHIFT) \
+    DESCRIBE_TYPE(RFloat) \
+    DESCRIBE_FIELD(RFloat, BYTES, float_value) \
+    DESCRIBE_TYPE(RHash) \
+    DESCRIBE_CONSTANT(RHASH_ST_TABLE_FLAG) \
+    DESCRIBE_CONSTANT(RHASH_AR_TABLE_SIZE_MASK) \
+    DESCRIBE_CONSTANT(RHASH_AR_TABLE_SIZE_SHIFT) \
+    DESCRIBE_TYPE(st_table) \
+    DESCRIBE_FIELD(st_table, UNSIGNED, num_entries) \
     DESCRIBE_TYPE(RClass) \
     DESCRIBE_FIELD(RClass, UNSIGNED, super) \
     DESCRIBE_TYPE(RClass_and_rb_classext_t) \
@@ -470,6 +516,7 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_CONSTANT(tLAST_OP_ID) \
     DESCRIBE_CONSTANT(ID_SCOPE_SHIFT) \
     DESCRIBE_CONSTANT(ID_SCOPE_MASK) \
+    DESCRIBE_CONSTANT(ID_LOCAL) \
     DESCRIBE_CONSTANT(ID_STATIC_SYM)
 
 #define HEAPPROF_DESCRIPTOR_VM \
@@ -478,6 +525,7 @@ typedef struct vm_svar vm_svar;
     HEAPPROF_DESCRIPTOR_FRAMES \
     HEAPPROF_DESCRIPTOR_GRAPH \
     HEAPPROF_DESCRIPTOR_CODE \
+    HEAPPROF_DESCRIPTOR_JIT \
     HEAPPROF_DESCRIPTOR_OBJECTS \
     HEAPPROF_DESCRIPTOR_SYMBOLS
 
@@ -518,7 +566,7 @@ typedef struct vm_svar vm_svar;
 #define HEAPPROF_DESCRIPTOR_THREAD \
     DESCRIBE_GLOBAL(mutex_data_type, BYTES) \
     DESCRIBE_TYPE(rb_mutex_t) \
-    DESCRIBE_FIELD(rb_mutex_t, POINTER, fiber) \
+    DESCRIBE_FIRST(rb_mutex_t, POINTER, fiber) \
     DESCRIBE_FIELD(rb_mutex_t, POINTER, next_mutex)
 
 /* The profiler's state. The tables are as their headers say, so the sizes of their types tell
@@ -553,6 +601,7 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_FIELD(heapprof_pending, UNSIGNED, birth_gc) \
     DESCRIBE_FIELD(heapprof_pending, UNSIGNED, size_bytes) \
     DESCRIBE_FIELD(heapprof_pending, BYTES, weight) \
+    DESCRIBE_FIELD(heapprof_pending, UNSIGNED, label) \
     DESCRIBE_TYPE(heapprof_waiting) \
     DESCRIBE_FIELD(heapprof_waiting, UNSIGNED, piece) \
     DESCRIBE_FIELD(heapprof_waiting, UNSIGNED, caller) \
@@ -593,6 +642,12 @@ typedef struct vm_svar vm_svar;
                   offsetof(rb_objspace_t, flags), 11) \
     DESCRIBE_TYPE(rb_heap_t) \
     DESCRIBE_FIELD(rb_heap_t, POINTER, sweeping_page) \
+    DESCRIBE_FIELD(rb_heap_t, SIGNED, slot_size) \
+    DESCRIBE_FIELD(rb_heap_t, UNSIGNED, total_allocated_objects) \
+    DESCRIBE_FIELD(rb_heap_t, UNSIGNED, total_freed_objects) \
+    DESCRIBE_FIELD(rb_heap_t, UNSIGNED, final_slots_count) \
+    DESCRIBE_BEFORE("rb_objspace_t.heaps", rb_objspace_t, rb_heap_t, HEAP_COUNT, \
+                    empty_pages_count) \
     DESCRIBE_FIELD(rb_objspace_t, POINTER, heap_pages.sorted) \
     DESCRIBE_FIELD(rb_objspace_t, BYTES, heap_pages.range) \
     DESCRIBE_FIELD(rb_objspace_t, UNSIGNED, profile.count) \

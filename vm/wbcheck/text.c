@@ -38,8 +38,9 @@ called_text(VALUE owner, ID id, char *text, size_t size)
 static void
 object_text(VALUE object, char *text, size_t size)
 {
-    VALUE klass = rb_heapprof_real_class(object);
     int type = RB_BUILTIN_TYPE(object);
+    /* An imemo has another word where objects have their class. */
+    VALUE klass = type == T_IMEMO ? 0 : rb_heapprof_real_class(object);
     char name[NAME_BYTES] = "";
 
     if (type == T_CLASS || type == T_MODULE) class_text(object, name, sizeof(name));
@@ -61,17 +62,30 @@ parent_text(VALUE parent, VALUE child, char *text, size_t size)
              RTYPEDDATA_TYPE(parent)->wrap_struct_name, offset);
 }
 
+/* Writes the name of the C function that a stack begins with, or nothing if it begins with Ruby
+ * code. text is empty. */
+static void
+innermost_function(const char *stack, char *text, size_t size)
+{
+    static const char begin[] = "    in '";
+    const char *name = stack + sizeof(begin) - 1, *end = strchr(stack, '\n');
+
+    if (!end || strncmp(stack, begin, sizeof(begin) - 1) != 0) return;
+    snprintf(text, size, "%.*s", (int)(end - 1 - name), name);
+}
+
 void
 rb_heapprof_wbcheck_what(const struct heapprof_missed *missed, const rb_trace_arg_t *call,
                          char *text, size_t size)
 {
-    char parent[NAME_BYTES], child[NAME_BYTES], function[NAME_BYTES];
+    char parent[NAME_BYTES], child[NAME_BYTES], function[NAME_BYTES] = "";
 
     parent_text(missed->parent, missed->child, parent, sizeof(parent));
     object_text(missed->child, child, sizeof(child));
     int length = snprintf(text, size, "%s -> %s", parent, child);
-    if (call && (size_t)length < size) {
-        called_text(call->klass, call->id, function, sizeof(function));
+    if (missed->stack) innermost_function(missed->stack, function, sizeof(function));
+    else if (call) called_text(call->klass, call->id, function, sizeof(function));
+    if (*function && (size_t)length < size) {
         length += snprintf(text + length, size - (size_t)length, ", in %s", function);
     }
     if (missed->early && (size_t)length < size) {

@@ -8,12 +8,15 @@
  *                           were of no use
  *     RUBY_WBCHECK=told     and prints at the end which references barriers have told in time,
  *                           for heapprof barriers --confirm
+ *     RUBY_WBCHECK=stress   and finds each barrier that comes before its store, if MRI may collect
+ *                           between the two
  *     RUBY_WBCHECK=out=FILE the same as 1, appended to a file, for a command of many processes
  *     GC.wbcheck { ... }    of a block, as an array (vm/api/wbcheck_api.c)
  *
  * All objects are compared as each GC begins, and at calls of C functions, as often as a quarter
  * of the time allows. The receiver of a call is compared each time the call returns: then the
- * name of the function is known.
+ * name of the function is known. Calls are seen in the ractor that has begun to check; the stores
+ * of other ractors are found when all objects are compared.
  *
  * The text (text.c) is printed where the place is found, which may be inside a GC. So nothing
  * here makes a Ruby object.
@@ -48,7 +51,7 @@ STATIC_ASSERT(place_is_no_wider_than_a_page,
 static struct {
     bool on, aborts, prints;
     bool sites, told;              /* are printed at the end */
-    bool said_ractors;
+    bool stress;                   /* barriers before their store are found in each run */
     bool in_block;                 /* GC.wbcheck runs one */
     char out[PATH_MAX];            /* "": stderr */
     struct heapprof_mem mem;
@@ -72,7 +75,8 @@ place_of(const char *what, const struct heapprof_missed *missed)
     struct heapprof_wbcheck_place *place = &check.places[check.count++];
 
     snprintf(place->what, sizeof(place->what), "%s", what);
-    rb_heapprof_wbcheck_stack(place->stack, sizeof(place->stack));
+    if (missed->stack) snprintf(place->stack, sizeof(place->stack), "%s", missed->stack);
+    else rb_heapprof_wbcheck_stack(place->stack, sizeof(place->stack));
     rb_heapprof_wbcheck_allocated(missed->parent, place->parent, sizeof(place->parent));
     rb_heapprof_wbcheck_allocated(missed->child, place->child, sizeof(place->child));
     return place;
@@ -123,22 +127,13 @@ missed_i(const struct heapprof_missed *missed)
 
 /* ---- when ---- */
 
-/* Other ractors would run during a check, and their GCs are not reported to us. MRI never goes
- * back to one ractor. */
-static void
-say_ractors(void)
-{
-    if (check.said_ractors || !check.prints) return;
-    check.said_ractors = true;
-    print("ruby: RUBY_WBCHECK: a second Ractor has begun: most of what is stored from here on is "
-          "not checked\n");
-}
-
 static void
 check_all(void)
 {
-    if (rb_multi_ractor_p()) say_ractors();
-    else rb_heapprof_gc_wbcheck_all();
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    rb_heapprof_gc_wbcheck_all();
+    RB_VM_LOCK_LEAVE();
 }
 
 static void
@@ -150,13 +145,6 @@ check_now_and_then(void)
     check_all();
     int64_t end_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
     check.next_ns = end_ns + (end_ns - begin_ns) * (CHECKS_SHARE - 1);
-}
-
-static void
-gc_i(VALUE unused, const rb_trace_arg_t *arg)
-{
-    if (arg->event == RUBY_INTERNAL_EVENT_GC_START) rb_heapprof_gc_wbcheck_begun();
-    else rb_heapprof_gc_wbcheck_marked();
 }
 
 static void
@@ -175,6 +163,14 @@ call_i(VALUE unused, const rb_trace_arg_t *arg)
     RB_VM_LOCK_LEAVE();
 }
 
+static void
+newobj_i(VALUE unused, const rb_trace_arg_t *arg)
+{
+    RB_VM_LOCK_ENTER();
+    rb_heapprof_gc_wbcheck_newobj();
+    RB_VM_LOCK_LEAVE();
+}
+
 /* Our hooks have the second of the two forms that rb_add_event_hook2 takes. */
 static void
 add_hook(void (*hook_i)(VALUE, const rb_trace_arg_t *), rb_event_flag_t events)
@@ -186,12 +182,16 @@ add_hook(void (*hook_i)(VALUE, const rb_trace_arg_t *), rb_event_flag_t events)
 static const char *
 start(void)
 {
-    const char *refused = rb_heapprof_gc_wbcheck_start(missed_i);
+    const char *refused;
 
-    if (refused) return refused;
     if (!check.mem.budget_bytes) rb_heapprof_mem_init(&check.mem, SIZE_MAX);
-    add_hook(gc_i, RUBY_INTERNAL_EVENT_GC_START | RUBY_INTERNAL_EVENT_GC_END_MARK);
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    refused = rb_heapprof_gc_wbcheck_start(missed_i);
+    RB_VM_LOCK_LEAVE();
+    if (refused) return refused;
     add_hook(call_i, RUBY_EVENT_C_CALL | RUBY_EVENT_C_RETURN);
+    if (check.stress) add_hook(newobj_i, RUBY_INTERNAL_EVENT_NEWOBJ);
     check.on = true;
     return NULL;
 }
@@ -199,9 +199,12 @@ start(void)
 static void
 stop(void)
 {
-    rb_remove_event_hook((rb_event_hook_func_t)gc_i);
     rb_remove_event_hook((rb_event_hook_func_t)call_i);
+    rb_remove_event_hook((rb_event_hook_func_t)newobj_i);
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
     rb_heapprof_gc_wbcheck_stop();
+    RB_VM_LOCK_LEAVE();
     check.on = false;
 }
 
@@ -210,10 +213,8 @@ stop(void)
 const char *
 rb_heapprof_wbcheck_begin_block(void)
 {
-    const char *refused = NULL;
+    const char *refused = check.on ? NULL : start();
 
-    if (rb_multi_ractor_p()) refused = "a second Ractor has begun";
-    else if (!check.on) refused = start();
     if (refused) return refused;
     check_all();
     for (size_t i = 0; i < check.count; i++) check.places[i].before = check.places[i].count;
@@ -227,13 +228,12 @@ rb_heapprof_wbcheck_in_block_p(void)
     return check.in_block;
 }
 
-bool
+void
 rb_heapprof_wbcheck_end_block(void)
 {
     check_all();
     if (!check.prints) stop();
     check.in_block = false;
-    return !rb_multi_ractor_p();
 }
 
 bool
@@ -253,7 +253,8 @@ read_word(struct heapprof_span word)
     static const struct {
         const char *text;
         bool *asked;
-    } words[] = { { "abort", &check.aborts }, { "sites", &check.sites }, { "told", &check.told } };
+    } words[] = { { "abort", &check.aborts }, { "sites", &check.sites }, { "told", &check.told },
+                  { "stress", &check.stress } };
 
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         if (!rb_heapprof_span_is_p(word, words[i].text)) continue;
@@ -271,7 +272,7 @@ read_setting(const struct heapprof_setting *setting)
 
     if (read_word(setting->all)) return NULL;
     if (value.length == 0 || !rb_heapprof_span_is_p(setting->key, "out"))
-        return "expected 1, abort, sites, told or out=FILE";
+        return "expected 1, abort, stress, sites, told or out=FILE";
     if (value.length >= sizeof(check.out)) return "the name of the file is too long";
     memcpy(check.out, value.start, value.length);
     int fd = open_out();
@@ -307,6 +308,7 @@ rb_heapprof_wbcheck_boot(void)
     if (!read_settings(value)) return;
     if (check.sites) rb_heapprof_gc_wbcheck_keep_sites(true);
     if (check.told) rb_heapprof_gc_wbcheck_keep_told();
+    if (check.stress) rb_heapprof_gc_wbcheck_look_between(rb_heapprof_wbcheck_stack);
     const char *refused = start();
     check.prints = !refused;
     if (refused) rb_heapprof_say("RUBY_WBCHECK", refused);

@@ -32,8 +32,7 @@ struct heapprof_wbcheck_place {
 const char *rb_heapprof_wbcheck_begin_block(void);
 bool rb_heapprof_wbcheck_in_block_p(void);
 
-/* Ends it. Returns false if a second Ractor has begun: most of what it stored is not checked. */
-bool rb_heapprof_wbcheck_end_block(void);
+void rb_heapprof_wbcheck_end_block(void);
 
 /* Copies the place of that number. Returns false if there are not so many. New places may be found
  * between two calls. */

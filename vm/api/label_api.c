@@ -1,0 +1,278 @@
+/* label_api.c - ObjectSpace::HeapProfile.label and Label: they check arguments, and raise.
+ *
+ *     label(endpoint: "/cart") { }     a Hash becomes a set, a label at a time
+ *     label(LABEL) { }                 a Label has its set; nothing is made
+ */
+#include "vm/api/label_api.h"
+
+#include "internal.h"
+#include "internal/hash.h"
+#include "internal/string.h"
+#include "ruby/encoding.h"
+#include "base/utf8.h"
+#include "vm/labels/labels.h"
+#include "profiler/label_sets.h"
+
+static VALUE cLabel;
+
+/* What label! returns says all that a fiber had: exact, else it is a set. */
+struct label {
+    rb_heapprof_label_state state;
+    bool exact;
+};
+
+static const rb_data_type_t label_type = {
+    "heap_profile/label", { NULL, RUBY_DEFAULT_FREE }, 0, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE
+};
+
+static VALUE
+new_label(VALUE klass, rb_heapprof_label_state state, bool exact)
+{
+    struct label *label;
+    VALUE object = TypedData_Make_Struct(klass, struct label, &label_type, label);
+
+    *label = (struct label){ state, exact };
+    return rb_obj_freeze(object);
+}
+
+/* ---- a Hash ---- */
+
+struct reading {
+    uint32_t set;
+    bool     keep;
+};
+
+/* Keys as "endpoint"; names of our own labels, and of options, are refused. */
+static struct heapprof_label
+read_key(VALUE key)
+{
+    static const char *const reserved[] = HEAPPROF_LABEL_RESERVED;
+    VALUE name = SYMBOL_P(key) ? rb_sym2str(key) : key;
+
+    if (!RB_TYPE_P(name, T_STRING))
+        rb_raise(rb_eArgError, "label: a key is a Symbol or a String, not %+"PRIsVALUE, key);
+    struct heapprof_label label = { .key = RSTRING_PTR(name),
+                                    .key_length = (size_t)RSTRING_LEN(name) };
+    if (label.key_length == 0 || label.key_length >= HEAPPROF_LABEL_KEY_BYTES)
+        rb_raise(rb_eArgError, "label: a key has 1 to %d bytes, not %"PRIuSIZE,
+                 HEAPPROF_LABEL_KEY_BYTES - 1, label.key_length);
+    if (memchr(label.key, '\0', label.key_length) ||
+        rb_enc_str_coderange(name) == ENC_CODERANGE_BROKEN)
+        rb_raise(rb_eArgError, "label: a key is text, not %+"PRIsVALUE, key);
+    bool thread = !strcmp(StringValueCStr(name), HEAPPROF_LABEL_THREAD);
+    for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++) {
+        if (thread || !strcmp(label.key, reserved[i]))
+            rb_raise(rb_eArgError, "label: the key %+"PRIsVALUE" is heapprof's own", key);
+    }
+    return label;
+}
+
+/* The text of a value. */
+static VALUE
+value_text(VALUE key, VALUE value)
+{
+    switch (TYPE(value)) {
+      case T_STRING: break;
+      case T_SYMBOL: value = rb_sym2str(value); break;
+      case T_TRUE: case T_FALSE: case T_FIXNUM: case T_BIGNUM: case T_FLOAT:
+        value = rb_obj_as_string(value);
+        break;
+      default:
+        rb_raise(rb_eArgError, "label: %+"PRIsVALUE" is text, a number, true, false or nil, "
+                 "not a %"PRIsVALUE, key, rb_obj_class(value));
+    }
+    int index = rb_enc_get_index(value);
+    if (index == rb_utf8_encindex() || index == rb_usascii_encindex()) return value;
+    return rb_str_conv_enc(value, rb_enc_from_index(index), rb_utf8_encoding());
+}
+
+static uint32_t
+add(uint32_t set, struct heapprof_label *label, VALUE text)
+{
+    char bytes[HEAPPROF_UTF8_MAX(HEAPPROF_LABEL_VALUE_BYTES)];
+    size_t length = (size_t)RSTRING_LEN(text);
+
+    if (length > HEAPPROF_LABEL_VALUE_BYTES)
+        length = rb_heapprof_utf8_piece(RSTRING_PTR(text), length, HEAPPROF_LABEL_VALUE_BYTES);
+    label->value = RSTRING_PTR(text);
+    label->value_length = length;
+    if (rb_enc_str_coderange(text) != ENC_CODERANGE_7BIT ||
+        memchr(label->value, '\0', label->value_length)) {
+        label->value_length = rb_heapprof_utf8_copy(bytes, label->value, length);
+        for (size_t i = 0; i < label->value_length; i++) {
+            if (bytes[i] == '\0') bytes[i] = ' ';
+        }
+        label->value = bytes;
+    }
+    set = rb_heapprof_label_add(set, label);
+    RB_GC_GUARD(text);
+    return set;
+}
+
+static bool
+option_p(VALUE key, VALUE value, struct reading *reading)
+{
+    static ID inherit, keep;
+
+    if (!inherit) {
+        inherit = rb_intern("inherit");
+        keep = rb_intern("keep");
+    }
+    if (key != ID2SYM(inherit)) return false;
+    if (value != ID2SYM(keep))
+        rb_raise(rb_eArgError, "label: inherit: is :keep, not %+"PRIsVALUE, value);
+    return reading->keep = true;
+}
+
+static int
+read_i(VALUE key, VALUE value, VALUE data)
+{
+    struct reading *reading = (struct reading *)data;
+
+    if (option_p(key, value, reading)) return ST_CONTINUE;
+    struct heapprof_label label = read_key(key);
+    reading->set = NIL_P(value)
+                       ? rb_heapprof_label_remove(reading->set, label.key, label.key_length)
+                       : add(reading->set, &label, value_text(key, value));
+    return ST_CONTINUE;
+}
+
+static struct reading
+read_labels(uint32_t base, VALUE labels)
+{
+    struct reading reading = { .set = base };
+
+    if (!RB_TYPE_P(labels, T_HASH))
+        rb_raise(rb_eArgError, "label: give labels, as endpoint: \"/cart\", or a Label, not a "
+                 "%"PRIsVALUE, rb_obj_class(labels));
+    rb_hash_foreach(labels, read_i, (VALUE)&reading);
+    return reading;
+}
+
+/* ---- the primitives ---- */
+
+static const struct label *
+label_of(VALUE object)
+{
+    return rb_typeddata_is_kind_of(object, &label_type) ? RTYPEDDATA_GET_DATA(object) : NULL;
+}
+
+static uint32_t
+set_of(const struct label *label)
+{
+    return (uint32_t)(label->state >> 30) & INT32_MAX;
+}
+
+VALUE
+rb_heapprof_label_api_begin(rb_execution_context_t *ec, VALUE labels)
+{
+    uint32_t base = rb_heapprof_label_set_of(ec);
+    const struct label *label = label_of(labels);
+    struct reading reading;
+
+    if (label) reading = (struct reading){ .set = rb_heapprof_label_both(base, set_of(label)) };
+    else reading = read_labels(base, labels);
+    return ULL2NUM(rb_heapprof_label_begin(ec, reading.set, reading.keep));
+}
+
+VALUE
+rb_heapprof_label_api_end(rb_execution_context_t *ec, VALUE before)
+{
+    rb_heapprof_label_end(ec, NUM2ULL(before));
+    return Qnil;
+}
+
+/* Threads that were made before keep what they have. */
+VALUE
+rb_heapprof_label_api_change(rb_execution_context_t *ec, VALUE labels)
+{
+    rb_heapprof_label_state state = rb_heapprof_label_state_of(ec);
+    const struct label *label = label_of(labels);
+
+    if (label && label->exact) ec->heapprof_label = (uint32_t)(label->state >> 30);
+    else {
+        uint32_t base = rb_heapprof_label_set_of(ec);
+        ec->heapprof_label = label ? rb_heapprof_label_both(base, set_of(label))
+                                   : read_labels(base, labels).set;
+    }
+    return new_label(cLabel, state, true);
+}
+
+/* The text of a file may be anything. */
+static VALUE
+text_of(const char *bytes, size_t length)
+{
+    VALUE text = rb_utf8_str_new(bytes, (long)length);
+
+    if (rb_enc_str_coderange(text) == ENC_CODERANGE_BROKEN)
+        rb_enc_associate(text, rb_ascii8bit_encoding());
+    return rb_str_freeze(text);
+}
+
+VALUE
+rb_heapprof_label_hash(const char *text, size_t length)
+{
+    const char *at = text, *end = text + length;
+    VALUE hash = rb_hash_new();
+    struct heapprof_label label;
+
+    while (rb_heapprof_label_next(&at, end, &label)) {
+        VALUE key = rb_to_symbol(text_of(label.key, label.key_length));
+        rb_hash_aset(hash, key, text_of(label.value, label.value_length));
+    }
+    return hash;
+}
+
+/* The text may move while objects are made. */
+static VALUE
+hash_of(uint32_t set)
+{
+    char copy[HEAPPROF_LABEL_TEXT_BYTES];
+    size_t length = 0;
+    const char *text = set ? rb_heapprof_label_text_of(set, &length) : "";
+
+    memcpy(copy, text, length);
+    return rb_heapprof_label_hash(copy, length);
+}
+
+VALUE
+rb_heapprof_label_api_all(rb_execution_context_t *ec)
+{
+    return hash_of(rb_heapprof_label_set_of(ec));
+}
+
+/* ---- Label ---- */
+
+static VALUE
+label_s_new(int argc, VALUE *argv, VALUE klass)
+{
+    rb_check_arity(argc, 1, 1);
+    struct reading reading = read_labels(0, argv[0]);
+    return new_label(klass, (rb_heapprof_label_state)reading.set << 30, false);
+}
+
+static VALUE
+label_to_h(VALUE self)
+{
+    const struct label *label = rb_check_typeddata(self, &label_type);
+
+    return hash_of(set_of(label));
+}
+
+static VALUE
+label_inspect(VALUE self)
+{
+    return rb_sprintf("#<%"PRIsVALUE" %+"PRIsVALUE">", rb_obj_class(self), label_to_h(self));
+}
+
+void
+rb_heapprof_label_define(VALUE heap_profile)
+{
+    cLabel = rb_define_class_under(heap_profile, "Label", rb_cObject);
+    rb_gc_register_address(&cLabel);
+    rb_undef_alloc_func(cLabel);
+    rb_define_singleton_method(cLabel, "new", label_s_new, -1);
+    rb_define_method(cLabel, "to_h", label_to_h, 0);
+    rb_define_method(cLabel, "inspect", label_inspect, 0);
+}

@@ -1,0 +1,370 @@
+/* labels.c - the labels of fibers, and what threads inherit.
+ *
+ *     scope                 the innermost block that is open       a new thread gets
+ *     NONE                  none                                   the labels, for good
+ *     OPEN                  one, and no thread was made in it      a lease; the scope becomes it
+ *     KEEP                  one with inherit: :keep                the labels, for good
+ *     a lease               one                                    that lease
+ *     a lease, FOREIGN      one of the fiber that made this one    that lease
+ *     FOREIGN               the same, of an Enumerator             nothing
+ *
+ * When a block ends, its leases become what its fiber has then. Leases are in a ring. A new one
+ * takes the place of the oldest, which then means no labels:
+ *
+ *     lease 7  ->  set 12                  its block is open
+ *     lease 8  ->  lease 7                 its block has ended, in the block of lease 7
+ *     lease 9  ->  set 0                   its block has ended, and there was none outside
+ *
+ *   I1  A lease leads to a set in at most LEASES steps, for it never leads to itself.
+ */
+#include "vm/labels/labels.h"
+#include "gc/book/state.h"
+#include "gc/interpreter.h"
+#include "ruby/heapprof.h"
+#include "base/utf8.h"
+#include "profiler/label_sets.h"
+#include "vm_sync.h"
+
+#define LEASED (UINT32_C(1) << 31) /* of heapprof_label: the rest is the number of a lease */
+#define FOREIGN (UINT32_C(1) << 29) /* of heapprof_scope */
+
+enum { SCOPE_NONE, SCOPE_OPEN, SCOPE_KEEP, FIRST_LEASE = 16, LEASES = 4096, COMBINED = 256 };
+
+struct lease {
+    uint32_t number;             /* 0: none */
+    uint32_t label;              /* as heapprof_label of a fiber */
+    uint32_t next;               /* another lease of the same block; 0: none */
+};
+
+/* Sets that the name of a thread was added to. */
+struct combined {
+    uint32_t set, name, both;
+};
+
+static struct {
+    struct heapprof_mem mem;
+    struct heapprof_label_sets sets;
+    bool     begun;
+    uint32_t last_lease;
+    struct lease *leases;        /* by number modulo LEASES; NULL: none yet */
+    size_t   leases_capacity;
+    struct combined combined[COMBINED];
+} labels;
+
+static struct heapprof_label_sets *
+all_sets(void)
+{
+    if (!labels.begun) {
+        rb_heapprof_mem_init(&labels.mem, SIZE_MAX);
+        rb_heapprof_label_sets_init(&labels.sets, &labels.mem);
+        labels.begun = true;
+    }
+    return &labels.sets;
+}
+
+/* ---- leases ---- */
+
+static struct lease *
+find_lease(uint32_t number)
+{
+    struct lease *lease = labels.leases ? &labels.leases[number % LEASES] : NULL;
+
+    return lease && lease->number == number ? lease : NULL;
+}
+
+/* Returns 0 without memory. */
+static uint32_t
+new_lease(uint32_t label, uint32_t next)
+{
+    if (!HEAPPROF_MEM_GROW(&labels.mem, labels.leases, labels.leases_capacity, LEASES)) return 0;
+    labels.last_lease = labels.last_lease < FIRST_LEASE || labels.last_lease + 1 == FOREIGN
+                            ? FIRST_LEASE : labels.last_lease + 1;
+    labels.leases[labels.last_lease % LEASES] =
+        (struct lease){ .number = labels.last_lease, .label = label, .next = next };
+    return labels.last_lease;
+}
+
+/* Where a label leads to. */
+static uint32_t
+set_of(uint32_t label)
+{
+    for (int steps = 0; label & LEASED; steps++) {
+        const struct lease *lease = find_lease(label & ~LEASED);
+        if (!lease || steps == LEASES) return 0;
+        label = lease->label;
+    }
+    return label;
+}
+
+/* The lease of the scope for what the fiber has now. Returns 0 without memory. */
+static uint32_t
+lease_of(rb_execution_context_t *ec)
+{
+    uint32_t number = ec->heapprof_scope & ~FOREIGN;
+    struct lease *lease = number >= FIRST_LEASE ? find_lease(number) : NULL;
+
+    if (lease && lease->label == ec->heapprof_label) return number;
+    if (lease && ec->heapprof_scope & FOREIGN) {
+        uint32_t other = new_lease(ec->heapprof_label, lease->next);
+        if (other) lease->next = other;
+        return other;
+    }
+    uint32_t made = new_lease(ec->heapprof_label, lease ? number : 0);
+    if (made) ec->heapprof_scope = made;
+    return made;
+}
+
+/* What a thread gets. */
+static uint32_t
+inherited(rb_execution_context_t *ec)
+{
+    uint32_t label = ec->heapprof_label, scope = ec->heapprof_scope;
+
+    if (label == 0 || label & LEASED || scope == SCOPE_NONE || scope == SCOPE_KEEP) return label;
+    if (scope == FOREIGN) return 0;
+    uint32_t lease = lease_of(ec);
+    return lease ? LEASED | lease : 0;
+}
+
+static void
+end_leases(uint32_t number, uint32_t label)
+{
+    struct lease *lease;
+
+    for (int i = 0; i < LEASES && (lease = find_lease(number)) != NULL; i++) {
+        lease->label = label;
+        number = lease->next;
+    }
+}
+
+/* ---- blocks ---- */
+
+rb_heapprof_label_state
+rb_heapprof_label_state_of(const rb_execution_context_t *ec)
+{
+    return (uint64_t)ec->heapprof_label << 30 | ec->heapprof_scope;
+}
+
+rb_heapprof_label_state
+rb_heapprof_label_begin(rb_execution_context_t *ec, uint32_t set, bool keep)
+{
+    rb_heapprof_label_state before = rb_heapprof_label_state_of(ec);
+
+    ec->heapprof_label = set;
+    ec->heapprof_scope = keep ? SCOPE_KEEP : SCOPE_OPEN;
+    return before;
+}
+
+void
+rb_heapprof_label_end(rb_execution_context_t *ec, rb_heapprof_label_state before)
+{
+    uint32_t lease = ec->heapprof_scope;
+
+    ec->heapprof_label = (uint32_t)(before >> 30);
+    ec->heapprof_scope = (uint32_t)(before & ((UINT32_C(1) << 30) - 1));
+    if (lease < FIRST_LEASE || lease & FOREIGN) return;
+    unsigned int lev;
+    RB_VM_LOCK_ENTER_LEV(&lev);
+    end_leases(lease, inherited(ec));
+    RB_VM_LOCK_LEAVE_LEV(&lev);
+}
+
+/* ---- sets ---- */
+
+uint32_t
+rb_heapprof_label_set_of(const rb_execution_context_t *ec)
+{
+    if (!(ec->heapprof_label & LEASED)) return ec->heapprof_label;
+    unsigned int lev;
+    RB_VM_LOCK_ENTER_LEV(&lev);
+    uint32_t set = set_of(ec->heapprof_label);
+    RB_VM_LOCK_LEAVE_LEV(&lev);
+    return set;
+}
+
+uint32_t
+rb_heapprof_label_add(uint32_t base, const struct heapprof_label *label)
+{
+    unsigned int lev;
+
+    RB_VM_LOCK_ENTER_LEV(&lev);
+    struct heapprof_label_sets *sets = all_sets();
+    uint32_t set = sets->values_most ? rb_heapprof_label_sets_with(sets, base, label) : base;
+    RB_VM_LOCK_LEAVE_LEV(&lev);
+    return set;
+}
+
+uint32_t
+rb_heapprof_label_remove(uint32_t base, const char *key, size_t key_length)
+{
+    unsigned int lev;
+
+    RB_VM_LOCK_ENTER_LEV(&lev);
+    uint32_t set = rb_heapprof_label_sets_without(all_sets(), base, key, key_length);
+    RB_VM_LOCK_LEAVE_LEV(&lev);
+    return set;
+}
+
+uint32_t
+rb_heapprof_label_both(uint32_t base, uint32_t more)
+{
+    unsigned int lev;
+
+    if (base == 0 || base == more) return more;
+    RB_VM_LOCK_ENTER_LEV(&lev);
+    struct combined *known = &labels.combined[(base * 31 + more) % COMBINED];
+    if (known->set != base || known->name != more) {
+        uint32_t both = rb_heapprof_label_sets_both(all_sets(), base, more);
+        *known = (struct combined){ base, more, both };
+    }
+    uint32_t set = known->both;
+    RB_VM_LOCK_LEAVE_LEV(&lev);
+    return set;
+}
+
+void
+rb_heapprof_label_limit(uint32_t values)
+{
+    all_sets()->values_most = values;
+}
+
+uint64_t
+rb_heapprof_label_others(void)
+{
+    return all_sets()->others;
+}
+
+uint64_t
+rb_heapprof_label_refused(void)
+{
+    return all_sets()->refused;
+}
+
+const char *
+rb_heapprof_label_text_of(uint32_t set, size_t *length)
+{
+    return rb_heapprof_label_sets_text(&labels.sets, set, length);
+}
+
+/* ---- for gc/ ---- */
+
+uint32_t
+rb_heapprof_label_now(const rb_execution_context_t *ec)
+{
+    uint32_t set = set_of(ec->heapprof_label), name = rb_ec_thread_ptr(ec)->heapprof_name;
+
+    return name == 0 ? set : set == 0 ? name : rb_heapprof_label_both(set, name);
+}
+
+const char *
+rb_heapprof_label_text(uint32_t set, size_t *length)
+{
+    return rb_heapprof_label_sets_text(&labels.sets, set, length);
+}
+
+/* ---- for MRI ---- */
+
+/* The scope of the one that makes it gets a lease now, or it would not know when to end it. */
+void
+rb_heapprof_label_fiber(rb_execution_context_t *ec, rb_execution_context_t *made)
+{
+    unsigned int lev;
+
+    if (ec->heapprof_scope == SCOPE_NONE || ec->heapprof_scope == SCOPE_KEEP) return;
+    RB_VM_LOCK_ENTER_LEV(&lev);
+    inherited(ec);
+    RB_VM_LOCK_LEAVE_LEV(&lev);
+    made->heapprof_scope =
+        ec->heapprof_scope >= FIRST_LEASE ? ec->heapprof_scope | FOREIGN : FOREIGN;
+}
+
+void
+rb_heapprof_label_thread(rb_execution_context_t *ec, rb_execution_context_t *made)
+{
+    unsigned int lev;
+
+    made->heapprof_scope = SCOPE_NONE;
+    made->heapprof_label = ec->heapprof_label;
+    if (ec->heapprof_label == 0 || ec->heapprof_scope == SCOPE_NONE) return;
+    RB_VM_LOCK_ENTER_LEV(&lev);
+    made->heapprof_label = inherited(ec);
+    RB_VM_LOCK_LEAVE_LEV(&lev);
+}
+
+/* Unless the block of the Enumerator has a block of `label` open. */
+void
+rb_heapprof_label_resumed(const rb_execution_context_t *ec, rb_execution_context_t *resumed)
+{
+    uint32_t scope = resumed->heapprof_scope;
+
+    if (scope != SCOPE_NONE && !(scope & FOREIGN)) return;
+    resumed->heapprof_label = ec->heapprof_label;
+    resumed->heapprof_scope = ec->heapprof_scope == SCOPE_NONE ? SCOPE_NONE : FOREIGN;
+}
+
+void
+rb_heapprof_label_name(rb_thread_t *thread, VALUE name)
+{
+    struct heapprof_label label = { .key = HEAPPROF_LABEL_THREAD,
+                                    .key_length = sizeof(HEAPPROF_LABEL_THREAD) - 1 };
+    char text[HEAPPROF_UTF8_MAX(HEAPPROF_LABEL_VALUE_BYTES)];
+    uint32_t set = 0;
+
+    if (!NIL_P(name)) {
+        size_t length = (size_t)RSTRING_LEN(name);
+        if (length > HEAPPROF_LABEL_VALUE_BYTES) length = HEAPPROF_LABEL_VALUE_BYTES;
+        label.value_length = rb_heapprof_utf8_copy(text, RSTRING_PTR(name), length);
+        label.value = text;
+        set = rb_heapprof_label_add(0, &label);
+    }
+    thread->heapprof_name = set;
+}
+
+uint64_t
+rb_heapprof_label_pause(rb_execution_context_t *ec)
+{
+    rb_thread_t *thread = rb_ec_thread_ptr(ec);
+    uint64_t paused = (uint64_t)thread->heapprof_name << 32 | ec->heapprof_label;
+
+    thread->heapprof_name = ec->heapprof_label = 0;
+    return paused;
+}
+
+void
+rb_heapprof_label_resume(rb_execution_context_t *ec, uint64_t paused)
+{
+    rb_ec_thread_ptr(ec)->heapprof_name = (uint32_t)(paused >> 32);
+    ec->heapprof_label = (uint32_t)paused;
+}
+
+/* ---- the C API (ruby/heapprof.h) ---- */
+
+rb_heapprof_label_t
+rb_heapprof_label_with(rb_heapprof_label_t base, const char *key, const char *value, size_t length)
+{
+    char text[HEAPPROF_UTF8_MAX(HEAPPROF_LABEL_VALUE_BYTES)];
+    size_t key_length = strlen(key);
+
+    if (!value) return rb_heapprof_label_remove(base, key, key_length);
+    if (length > HEAPPROF_LABEL_VALUE_BYTES)
+        length = rb_heapprof_utf8_piece(value, length, HEAPPROF_LABEL_VALUE_BYTES);
+    struct heapprof_label label = { .key = key, .key_length = key_length, .value = text };
+    label.value_length = rb_heapprof_utf8_copy(text, value, length);
+    return rb_heapprof_label_add(base, &label);
+}
+
+rb_heapprof_label_t
+rb_heapprof_label_set(rb_heapprof_label_t label)
+{
+    rb_execution_context_t *ec = GET_EC();
+    rb_heapprof_label_t before = rb_heapprof_label_set_of(ec);
+
+    ec->heapprof_label = label;
+    return before;
+}
+
+rb_heapprof_label_t
+rb_heapprof_label_get(void)
+{
+    return rb_heapprof_label_set_of(GET_EC());
+}
