@@ -26,6 +26,8 @@ attach_ahead_free(struct attach_ahead *ahead)
 {
     HEAPPROF_MEM_RELEASE(ahead->mem, ahead->before.reads, ahead->before.capacity);
     HEAPPROF_MEM_RELEASE(ahead->mem, ahead->now.reads, ahead->now.capacity);
+    for (size_t i = 0; i < ATTACH_AHEAD_KINDS; i++)
+        HEAPPROF_MEM_RELEASE(ahead->mem, ahead->kept[i].reads, ahead->kept[i].capacity);
     HEAPPROF_MEM_RELEASE(ahead->mem, ahead->copy, ahead->copy_capacity);
 }
 
@@ -48,13 +50,21 @@ read_list(struct attach_ahead *ahead)
     return before->count == 0 || ahead->read(ahead->data, ranges, before->count);
 }
 
-void
-attach_ahead_begin(struct attach_ahead *ahead)
+static void
+swap(struct attach_ahead_list *one, struct attach_ahead_list *other)
 {
-    struct attach_ahead_list old = ahead->before;
+    struct attach_ahead_list old = *one;
 
-    ahead->before = ahead->now;
-    ahead->now = old;
+    *one = *other;
+    *other = old;
+}
+
+void
+attach_ahead_begin(struct attach_ahead *ahead, enum attach_ahead_kind kind)
+{
+    swap(&ahead->now, &ahead->kept[ahead->kind]);
+    swap(&ahead->before, &ahead->kept[kind]);
+    ahead->kind = kind;
     ahead->now.count = ahead->now.bytes = ahead->next = 0;
     if (!read_list(ahead)) ahead->before.count = 0; /* I2 */
     ahead->on = true;

@@ -37,12 +37,17 @@ struct attach_ahead_list {
     size_t   bytes;             /* sum of the reads' */
 };
 
+/* Looks of different kinds read different things. Each kind has a list of its own. */
+enum attach_ahead_kind { ATTACH_AHEAD_FULL, ATTACH_AHEAD_QUIET, ATTACH_AHEAD_KINDS };
+
 struct attach_ahead {
     attach_ahead_read_i *read;  /* called with data */
     void    *data;
     struct heapprof_mem *mem;
     bool     on;                /* reads are served and noted */
-    struct attach_ahead_list before; /* the ranges of the last look, which copy holds */
+    unsigned kind;              /* of this look */
+    struct attach_ahead_list kept[ATTACH_AHEAD_KINDS]; /* of the looks before, by their kind */
+    struct attach_ahead_list before; /* the ranges of the last look of its kind: copy holds them */
     struct attach_ahead_list now;    /* the ranges of this look */
     unsigned char *copy;
     size_t   copy_capacity;
@@ -55,7 +60,7 @@ void attach_ahead_init(struct attach_ahead *ahead, attach_ahead_read_i *read, vo
 void attach_ahead_free(struct attach_ahead *ahead);
 
 /* Begins a look: reads what has been noted since the last begin. */
-void attach_ahead_begin(struct attach_ahead *ahead);
+void attach_ahead_begin(struct attach_ahead *ahead, enum attach_ahead_kind kind);
 
 /* From pause to resume reads are neither served nor noted. */
 void attach_ahead_pause(struct attach_ahead *ahead);

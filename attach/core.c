@@ -11,8 +11,8 @@
  *   I2  Every number is bounded before it is used: segments, notes, the table of files.
  *   I3  A file that is cut short is read as far as it goes.
  *
- * Of a note only the part is used that all machines with 64 bits have in common. So registers are
- * not read. */
+ * Of a note only the part is used that all machines with 64 bits have in common, except for the
+ * registers: these are read only from a core of the machine that this program is built for. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE
 #endif
@@ -33,12 +33,21 @@
 #define NOTE_SEGMENTS_MOST 16
 #define FILES_BYTES_MOST (UINT32_C(16) << 20)
 #define STATUS_PID 32 /* where the number is in struct elf_prstatus and elf_prpsinfo with 64 bits */
+#define STATUS_REGISTERS 112
 #define INFO_PID 24
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 # define NATIVE_ORDER ELFDATA2LSB
 #else
 # define NATIVE_ORDER ELFDATA2MSB
+#endif
+
+#if defined(__x86_64__)
+# define NATIVE_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+# define NATIVE_MACHINE EM_AARCH64
+#else
+# define NATIVE_MACHINE EM_NONE
 #endif
 
 /* The part of a mapping that is in the file. */
@@ -56,6 +65,7 @@ struct file_entry {
 struct core {
     int      fd;
     uint64_t file_bytes;
+    bool     native;           /* of our kind of machine */
     struct segment *segments;  /* in the order of their addresses; as many as mappings */
     size_t   segment_count, segment_capacity;
     uint64_t note_offset[NOTE_SEGMENTS_MOST], note_bytes[NOTE_SEGMENTS_MOST],
@@ -213,7 +223,12 @@ add_thread(struct attach_target *target, uint64_t offset, uint32_t bytes)
 
     if (bytes < STATUS_PID + sizeof(tid)) return;
     if (!read_file(target->data, offset + STATUS_PID, &tid, sizeof(tid)) || tid <= 0) return;
-    attach_target_add_thread(target, (struct attach_native_thread){ tid, tid });
+    struct attach_native_thread thread = { .tid = tid, .inner_tid = tid };
+    if (bytes > STATUS_REGISTERS) {
+        thread.registers_at = offset + STATUS_REGISTERS;
+        thread.registers_bytes = bytes - STATUS_REGISTERS;
+    }
+    attach_target_add_thread(target, thread);
 }
 
 static void
@@ -309,6 +324,17 @@ next_file(const struct core *core, uint64_t *entry, const char **name, struct fi
     return true;
 }
 
+/* A mapping of a file of which the core has nothing, as gcore leaves out code. Its rights are not
+ * known: it may be code, and it cannot be read. */
+static bool
+add_absent(struct attach_target *target, const struct file_entry *file, uint64_t page_bytes,
+           const char *name)
+{
+    struct attach_mapping mapping = { .start = file->start, .end = file->end, .executable = true,
+                                      .offset = file->page * page_bytes };
+    return attach_target_add_mapping(target, mapping, name);
+}
+
 /* Mappings and entries are in the order of addresses, as the kernel and gdb write them. If they are
  * not, a mapping stays without a name. */
 static bool
@@ -318,19 +344,27 @@ list_mappings(struct attach_target *target)
     struct file_entry file = {0, 0, 0};
     const char *name = NULL;
     uint64_t entry = 0, page_bytes = 0;
-    bool more = next_file(core, &entry, &name, &file);
+    bool more = next_file(core, &entry, &name, &file), present = false;
 
     if (more) memcpy(&page_bytes, core->files + 8, sizeof(page_bytes));
     for (size_t i = 0; i < core->segment_count; i++) {
         const struct segment *segment = &core->segments[i];
-        while (more && file.end <= segment->start) more = next_file(core, &entry, &name, &file);
+        for (; more && file.end <= segment->start; present = false) {
+            if (!present && !add_absent(target, &file, page_bytes, name)) return false;
+            more = next_file(core, &entry, &name, &file);
+        }
         bool named = more && file.start <= segment->start;
+        present |= named;
         struct attach_mapping mapping = {
             .start = segment->start, .end = segment->end, .readable = segment->flags & PF_R,
             .writable = segment->flags & PF_W, .executable = segment->flags & PF_X,
             .offset = named ? file.page * page_bytes + (segment->start - file.start) : 0
         };
         if (!attach_target_add_mapping(target, mapping, named ? name : "")) return false;
+    }
+    for (; more; present = false) {
+        if (!present && !add_absent(target, &file, page_bytes, name)) return false;
+        more = next_file(core, &entry, &name, &file);
     }
     return true;
 }
@@ -353,6 +387,7 @@ core_refresh(struct attach_target *target, char *error)
     if (!read_file(core, 0, &header, sizeof(header)) || !core_p(&header)) {
         return wrong(target, error, "it is not a core file");
     }
+    core->native = header.e_machine == NATIVE_MACHINE;
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != NATIVE_ORDER) {
         return wrong(target, error, "it is a core file of a machine of another kind");
     }
@@ -364,7 +399,7 @@ core_refresh(struct attach_target *target, char *error)
     order_segments(core);
     read_all_notes(target);
     if (!list_mappings(target)) return wrong(target, error, "it has too many mappings");
-    if (target->mapping_count == 0) return wrong(target, error, "it is a core file without memory");
+    if (core->segment_count == 0) return wrong(target, error, "it is a core file without memory");
     return true;
 }
 
@@ -392,8 +427,22 @@ core_close(struct attach_target *target)
     free(core);
 }
 
+static bool
+core_registers(struct attach_target *target, pid_t tid, void *words, size_t bytes)
+{
+    const struct core *core = target->data;
+
+    for (size_t i = 0; core->native && i < target->thread_count; i++) {
+        const struct attach_native_thread *thread = &target->threads[i];
+        if (thread->tid == tid && thread->registers_bytes >= bytes)
+            return read_file(core, thread->registers_at, words, bytes);
+    }
+    return false;
+}
+
 static const struct attach_target_kind core_kind = {
-    core_read, core_refresh, core_list_threads, core_state, core_close
+    core_read, core_refresh, core_list_threads, core_state, core_close, core_registers,
+    NULL
 };
 
 /* Opening a pipe must not wait. */

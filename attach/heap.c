@@ -398,7 +398,7 @@ fill(struct heap_reading *reading, char *error)
         return false;
     }
     if (!attach_global_read(target, &places->on, &on)) {
-        attach_target_say(target, error, "it has ended");
+        attach_target_say(target, error, "its state cannot be read");
         return false;
     }
     if (!on)
@@ -409,11 +409,9 @@ fill(struct heap_reading *reading, char *error)
 static void
 say_failure(struct heap_reading *reading, enum result result, char *error)
 {
-    const char *why = result == CHANGED ? "its tables changed each time they were read"
-                      : attach_target_state(reading->vm->target) == ATTACH_TARGET_SAME
-                      ? "its tables cannot be read" : "it has ended";
-
-    attach_target_say(reading->vm->target, error, "%s", why);
+    attach_target_say(reading->vm->target, error,
+                      result == CHANGED ? "its tables changed each time they were read"
+                                        : "its tables cannot be read");
 }
 
 /* Does what the process does before it copies its tables for a snapshot. Returns false on failure;
@@ -476,12 +474,30 @@ attach_heap_read(struct attach_vm *vm, struct attach_stop *stop, struct attach_h
         if (result == WHOLE) snapshot = add_up(reading, error);
         else say_failure(reading, result, error);
     }
+    if (!snapshot) attach_target_blame(vm->target, error);
     release(reading);
     attach_settle_free(&reading->settling, &reading->mem);
     attach_renames_free(&reading->renames, &reading->mem);
     attach_sweep_free(&reading->sweep, &reading->mem);
     free(reading);
     return snapshot;
+}
+
+bool
+attach_heap_alive(struct attach_vm *vm, uint64_t *samples)
+{
+    char error[ATTACH_TARGET_ERROR_MAX];
+    struct heap_reading *reading = calloc(1, sizeof(*reading));
+    struct heapprof_tables tables;
+
+    if (!reading) return false;
+    reading->vm = vm;
+    bool filled = fill(reading, error);
+    uint64_t at = reading->places.state.address + reading->places.tables.offset;
+    free(reading);
+    if (!filled || !attach_target_read(vm->target, at, &tables, sizeof(tables))) return false;
+    *samples = (uint64_t)tables.live.addresses.numbers.count + tables.blocks.live_count;
+    return true;
 }
 
 void

@@ -27,6 +27,10 @@ struct heapprof_snapshot *attach_heap_read(struct attach_vm *vm, struct attach_s
                                            struct attach_heap_counts *counts,
                                            char error[ATTACH_TARGET_ERROR_MAX]);
 
+/* How many samples are alive in the target, as far as its tables have entered them. Returns false
+ * if nothing is profiled there. Takes some reads, whatever the size of the heap. */
+bool attach_heap_alive(struct attach_vm *vm, uint64_t *samples);
+
 #define ATTACH_HEAP_BUILD_MAX 256
 
 /* The description of the target's ruby, which its own profiles have as the build of their mapping.

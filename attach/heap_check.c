@@ -174,9 +174,8 @@ site_good_p(const struct heapprof_tables *tables, const struct heapprof_site *si
 {
     uint32_t identity = rb_heapprof_site_identity(site);
 
-    if (!bool_p(&site->used)) return false;
     if (!site->used) return true;
-    if (!stack_p(tables, site->stack)) return false;
+    if (!stack_p(tables, site->stack) || !string_p(tables, site->label)) return false;
     if (identity &&
         (identity >= tables->identities.numbers.end || !tables->identities.all[identity].used))
         return false;
@@ -191,8 +190,7 @@ sites_good_p(const struct heapprof_tables *tables)
     for (uint32_t i = 1; i < sites->numbers.end; i++) {
         if (!site_good_p(tables, &sites->all[i])) return false;
     }
-    return bool_p(&sites->folded.used) && bool_p(&sites->folded_blocks.used) &&
-           amount_p(sites->folded.alloc_objects) && amount_p(sites->folded.alloc_bytes) &&
+    return amount_p(sites->folded.alloc_objects) && amount_p(sites->folded.alloc_bytes) &&
            amount_p(sites->folded_blocks.alloc_objects) &&
            amount_p(sites->folded_blocks.alloc_bytes);
 }

@@ -99,9 +99,10 @@ attach_memos_find(struct attach_memos *memos, size_t number, uint64_t ec)
 
 void
 attach_memos_add(struct attach_memos *memos, size_t number, const struct attach_walk *walk,
-                 const struct attach_look_frame *frames, size_t count)
+                 const struct attach_look_frame *frames, size_t count, uint64_t call)
 {
     struct attach_memo_entry entry = { .ec = walk->ec,
+                                       .call = call,
                                        .place = walk->place,
                                        .bytes = walk->frame_count * memos->vm->frame_bytes,
                                        .count = count };

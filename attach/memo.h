@@ -8,10 +8,13 @@
 struct attach_look_frame {
     uint32_t function;    /* of looks->names */
     uint32_t line;        /* 0: unknown */
+    bool     native;      /* a C function of the machine stack, or a mark among these */
+    size_t   locals;      /* for attach_locals_of; 0: not asked for, or no Ruby code */
 };
 
 struct attach_memo_entry {
     uint64_t ec;
+    uint64_t call; /* attach_cpu_call of its thread; 0: not known */
     struct attach_walk_place place;
     size_t   at, bytes;   /* control frames, in bytes of the memo */
     size_t   first, count; /* named frames */
@@ -48,8 +51,9 @@ void attach_memos_begin(struct attach_memos *memos, bool keep);
 const struct attach_memo_entry *
 attach_memos_find(struct attach_memos *memos, size_t number, uint64_t ec);
 
-/* Keeps a stack that was read while its thread waited. Without memory the stack is not kept. */
+/* Keeps a stack that was read while its thread waited, in that system call. Without memory the
+ * stack is not kept. */
 void attach_memos_add(struct attach_memos *memos, size_t number, const struct attach_walk *walk,
-                      const struct attach_look_frame *frames, size_t count);
+                      const struct attach_look_frame *frames, size_t count, uint64_t call);
 
 #endif

@@ -20,6 +20,7 @@ void attach_text_add_cstr(struct attach_text *text, const char *bytes);
 struct attach_names {
     struct heapprof_strings strings;
     struct heapprof_functions functions;
+    uint32_t looks;             /* how many programs have been opened that are seen with them */
 };
 
 /* Begins with no names; mem must outlive them. */

@@ -42,21 +42,56 @@ attach_object_add_string(struct attach_vm *vm, uint64_t string, struct attach_te
     return true;
 }
 
+/* Finds where the elements of an Array are, and how many there are. */
+static bool
+array_place(struct attach_vm *vm, uint64_t array, uint64_t *start, uint64_t *length)
+{
+    uint64_t flags;
+
+    if (!typed(vm, &array, vm->t_array, &flags)) return false;
+    *start = array + vm->array_embedded.offset;
+    *length = (flags & vm->array_embed_mask) >> vm->array_embed_shift;
+    return flags & vm->array_embed_flag || (attach_vm_get(vm, array, &vm->array_length, length) &&
+                                            attach_vm_get(vm, array, &vm->array_heap, start));
+}
+
 bool
 attach_object_element(struct attach_vm *vm, uint64_t array, uint64_t index, uint64_t *element)
 {
-    uint64_t flags, length, start;
+    uint64_t length, start;
 
-    if (!typed(vm, &array, vm->t_array, &flags)) return false;
-    start = array + vm->array_embedded.offset;
-    if (flags & vm->array_embed_flag) {
-        length = (flags & vm->array_embed_mask) >> vm->array_embed_shift;
-    }
-    else if (!attach_vm_get(vm, array, &vm->array_length, &length) ||
-             !attach_vm_get(vm, array, &vm->array_heap, &start)) {
-        return false;
-    }
-    return index < length && attach_vm_word(vm, start + index * ATTACH_WORD, element);
+    return array_place(vm, array, &start, &length) && index < length &&
+           attach_vm_word(vm, start + index * ATTACH_WORD, element);
+}
+
+bool
+attach_object_array_size(struct attach_vm *vm, uint64_t array, uint64_t *size)
+{
+    uint64_t start;
+
+    return array_place(vm, array, &start, size);
+}
+
+bool
+attach_object_string_size(struct attach_vm *vm, uint64_t string, uint64_t *size)
+{
+    uint64_t flags;
+
+    return typed(vm, &string, vm->t_string, &flags) &&
+           attach_vm_get(vm, string, &vm->string_length, size);
+}
+
+/* Its table is behind it: a small one, whose size is in the flags, or an st_table. */
+bool
+attach_object_hash_size(struct attach_vm *vm, uint64_t hash, uint64_t *size)
+{
+    uint64_t flags;
+
+    if (!typed(vm, &hash, vm->t_hash, &flags)) return false;
+    if (flags & vm->hash_table_flag)
+        return attach_vm_get(vm, hash + vm->hash_bytes, &vm->hash_table_entries, size);
+    *size = (flags & vm->hash_size_mask) >> vm->hash_size_shift;
+    return true;
 }
 
 /* get_id_serial_entry in symbol.c. */

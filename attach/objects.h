@@ -35,6 +35,12 @@ bool attach_object_real_class(struct attach_vm *vm, uint64_t klass, uint64_t *re
  * ancestor with a name. */
 bool attach_object_add_class(struct attach_vm *vm, uint64_t klass, struct attach_text *text);
 
+/* The size of a String is its bytes, that of an Array its elements, that of a Hash its pairs. Each
+ * of these returns false for an object of another type, or if it cannot be read. */
+bool attach_object_string_size(struct attach_vm *vm, uint64_t string, uint64_t *size);
+bool attach_object_array_size(struct attach_vm *vm, uint64_t array, uint64_t *size);
+bool attach_object_hash_size(struct attach_vm *vm, uint64_t hash, uint64_t *size);
+
 /* Reads an element of an Array. */
 bool attach_object_element(struct attach_vm *vm, uint64_t array, uint64_t index, uint64_t *element);
 

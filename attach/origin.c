@@ -110,6 +110,19 @@ attach_origin_text(const struct attach_target *target, char text[ATTACH_ORIGIN_T
     return all.length;
 }
 
+char *
+attach_origin_value(const char *text, const char *key)
+{
+    size_t length = strlen(key);
+
+    while (strncmp(text, key, length) || strncmp(text + length, ": ", 2)) {
+        text += strcspn(text, "\n");
+        if (!*text++) return NULL;
+    }
+    text += length + 2;
+    return strndup(text, strcspn(text, "\n"));
+}
+
 void
 attach_origin_of_target(const struct attach_target *target, struct heapprof_snapshot *snapshot)
 {

@@ -11,6 +11,10 @@
  * end. Returns the length. */
 size_t attach_origin_text(const struct attach_target *target, char text[ATTACH_ORIGIN_TEXT_MAX]);
 
+/* Returns the value of "title" or another of these keys in such a text, in a block from malloc.
+ * Returns NULL if the key is not there, or without memory. */
+char *attach_origin_value(const char *text, const char *key);
+
 /* Puts the same into a heap profile. Without memory puts nothing. */
 void
 attach_origin_of_target(const struct attach_target *target, struct heapprof_snapshot *snapshot);

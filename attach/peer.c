@@ -2,249 +2,128 @@
  * end.
  *
  *   - A Unix socket has the credentials of the process that connected it (SO_PEERCRED).
- *   - A TCP connection within this host is two sockets. The other end's row in /proc/net/tcp or
- *     tcp6 is the one whose two addresses are ours, exchanged. It has the inode of the socket. A
- *     row without an inode has no user, although the kernel shows root: its process has closed it.
+ *   - A TCP connection within this host is two sockets. The other end's row in the kernel's tables
+ *     is the one whose two addresses are ours, exchanged. It has the inode of the socket.
  *   - The processes are those that have that inode among their descriptors. All ids of each process
  *     have to be of the user that owns the socket. So a setuid program does not count as the owner
  *     of its file.
  *   - A proxy answers requests of other programs: it listens, or has a connection of a port or path
  *     where some process listens. A client such as curl does neither.
  *
- * A connection that cannot be judged is refused. */
+ * A connection that cannot be judged is refused. The descriptors of a process are read once for all
+ * connections. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* struct ucred */
 #endif
 #include "attach/peer.h"
 
-#include <arpa/inet.h>
-#include <ctype.h>
 #include <dirent.h>
-#include <netinet/in.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
+#include "attach/host.h"
 #include "attach/status.h"
-#include "base/array.h"
 
-#define ROWS_MOST ((size_t)1 << 20)
-#define NAME_MAX_BYTES 48 /* 32 digits, a colon, 4 digits */
-#define UNSEEN "the client's process cannot be seen: ask as this process's user"
-
-/* States of the kernel's table. */
-enum { ESTABLISHED = 1, FIN_WAIT1 = 4, FIN_WAIT2 = 5, LISTENS = 10 };
-enum { ACCEPTS = 0x10000 }; /* flag in /proc/net/unix */
-
-/* A socket of this host. */
-struct peer_row {
-    char     local[NAME_MAX_BYTES], remote[NAME_MAX_BYTES]; /* of TCP */
-    char    *path;                                          /* of Unix; NULL: it has none */
-    uint64_t inode;
-    uid_t    uid;
-    unsigned state;
-    bool     accepts, inbound;
-};
-
-struct peer_rows {
-    struct peer_row *all;
-    size_t count, capacity;
-    bool   memory;   /* there was not enough */
-};
-
-/* ---- the kernel's tables ---- */
-
-static struct peer_row *
-add_row(struct peer_rows *rows)
+const char *
+attach_peer_text(enum attach_peer_why why)
 {
-    if (rows->count == ROWS_MOST ||
-        !HEAPPROF_ARRAY_GROW(rows->all, rows->capacity, rows->count + 1)) {
-        rows->memory = true;
-        return NULL;
-    }
-    rows->all[rows->count] = (struct peer_row){0};
-    return &rows->all[rows->count++];
+    static const char *const texts[ATTACH_PEER_WHYS] = {
+        [ATTACH_PEER_KNOWN] = "",
+        [ATTACH_PEER_UNKNOWN] = "this server could not find out who asks",
+        [ATTACH_PEER_CLOSED] = "the connection is closed",
+        [ATTACH_PEER_ELSEWHERE] = "the client is not on this host",
+        [ATTACH_PEER_CONTAINED] = "the client is in another container",
+        [ATTACH_PEER_NO_TABLES] = "the kernel's tables cannot be read",
+        [ATTACH_PEER_TOO_MANY] = "this host has too many sockets",
+        [ATTACH_PEER_NO_SOCKET] = "the client's socket is not in the kernel's tables",
+        [ATTACH_PEER_UNSEEN] = "the client's process cannot be seen: ask as this process's user",
+        [ATTACH_PEER_RIGHTS] = "the client's process has other rights than its user",
+        [ATTACH_PEER_SERVER] = "the client's process answers requests itself, as a proxy does",
+    };
+
+    return texts[why];
 }
 
-static void
-free_rows(struct peer_rows *rows)
-{
-    for (size_t i = 0; i < rows->count; i++) free(rows->all[i].path);
-    free(rows->all);
-}
+/* ---- the socket itself ---- */
 
-static void
-read_tcp_line(struct peer_rows *rows, const char *line)
-{
-    struct peer_row row = {0};
-    unsigned long long inode;
-    unsigned uid;
-
-    if (sscanf(line, " %*d: %47s %47s %x %*s %*s %*s %u %*s %llu", row.local, row.remote,
-               &row.state, &uid, &inode) != 5) {
-        return;
-    }
-    struct peer_row *added = add_row(rows);
-    if (!added) return;
-    *added = row;
-    added->uid = uid;
-    added->inode = inode;
-    added->accepts = row.state == LISTENS;
-}
-
-static void
-read_unix_line(struct peer_rows *rows, const char *line)
-{
-    unsigned long long inode;
-    unsigned flags;
-    int path = 0;
-
-    if (sscanf(line, "%*x: %*x %*x %x %*x %*x %llu %n", &flags, &inode, &path) != 2) return;
-    struct peer_row *row = add_row(rows);
-    if (!row) return;
-    row->inode = inode;
-    row->accepts = flags & ACCEPTS;
-    if (path && line[path]) row->path = strndup(line + path, strcspn(line + path, "\n"));
-    if (path && line[path] && !row->path) rows->memory = true;
-}
-
-/* Returns false if it is not there. */
 static bool
-read_table(struct peer_rows *rows, const char *path,
-           void read_line(struct peer_rows *, const char *))
+read_credentials(int fd, struct ucred *credentials)
 {
-    FILE *file = fopen(path, "re");
-    char *line = NULL;
-    size_t size = 0;
+    socklen_t size = sizeof(*credentials);
 
-    if (!file) return false;
-    while (!rows->memory && getline(&line, &size, file) > 0) read_line(rows, line);
-    free(line);
-    fclose(file);
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, credentials, &size) == 0;
+}
+
+bool
+attach_peer_unix_p(int fd)
+{
+    struct sockaddr_storage address = {0};
+    socklen_t size = sizeof(address);
+
+    return getsockname(fd, (struct sockaddr *)&address, &size) == 0 && address.ss_family == AF_UNIX;
+}
+
+bool
+attach_peer_user(int fd, uid_t *user)
+{
+    struct ucred credentials;
+
+    if (!attach_peer_unix_p(fd) || !read_credentials(fd, &credentials)) return false;
+    *user = credentials.uid;
     return true;
 }
 
-static int
-compare_paths(const void *a, const void *b)
+static enum attach_peer_why
+ask_unix(int fd, struct attach_peer_end *end)
 {
-    const struct peer_row *one = a, *other = b;
+    struct ucred credentials;
 
-    if (!one->path || !other->path) return (one->path != NULL) - (other->path != NULL);
-    return strcmp(one->path, other->path);
+    if (!read_credentials(fd, &credentials)) return ATTACH_PEER_UNSEEN;
+    if (credentials.pid <= 0) return ATTACH_PEER_CONTAINED;
+    end->peer = (struct attach_peer){.pid = credentials.pid, .uid = credentials.uid};
+    return ATTACH_PEER_KNOWN;
 }
+
+static enum attach_peer_why
+ask_tcp(int fd, struct attach_peer_end *end)
+{
+    struct sockaddr_storage ours, theirs;
+    socklen_t ours_size = sizeof(ours), theirs_size = sizeof(theirs);
+
+    if (getsockname(fd, (struct sockaddr *)&ours, &ours_size) != 0 ||
+        getpeername(fd, (struct sockaddr *)&theirs, &theirs_size) != 0) return ATTACH_PEER_CLOSED;
+    attach_socket_names_of(&ours, &end->near);
+    return attach_socket_names_of(&theirs, &end->far) ? ATTACH_PEER_KNOWN : ATTACH_PEER_ELSEWHERE;
+}
+
+void
+attach_peer_end_of(int fd, struct attach_peer_end *end)
+{
+    *end = (struct attach_peer_end){.unix_socket = attach_peer_unix_p(fd)};
+    end->why = end->unix_socket ? ask_unix(fd, end) : ask_tcp(fd, end);
+}
+
+/* ---- processes ---- */
+
+/* A walk over processes. */
+struct walk {
+    const struct attach_sockets *sockets;
+    struct attach_peer_end *ends;
+    size_t count;
+    struct attach_peer_end **by_inode;  /* those of TCP that are looked for */
+    size_t tcp_count;
+    struct attach_peer_end **held;      /* those of the process that is looked at */
+    size_t held_count;
+};
 
 static int
 compare_inodes(const void *a, const void *b)
 {
-    const struct peer_row *one = a, *other = b;
+    const struct attach_peer_end *const *one = a, *const *other = b;
 
-    return (one->inode > other->inode) - (one->inode < other->inode);
+    return ((*one)->inode > (*other)->inode) - ((*one)->inode < (*other)->inode);
 }
-
-/* Marks sockets that listen, and connections that came in at the same path. */
-static void
-mark_inbound_unix(struct peer_row *rows, size_t count)
-{
-    if (count) qsort(rows, count, sizeof(*rows), compare_paths);
-    for (size_t i = 0, end; i < count; i = end) {
-        bool accepts = rows[i].accepts;
-        for (end = i + 1; end < count && rows[i].path && compare_paths(&rows[i], &rows[end]) == 0;
-             end++) {
-            accepts |= rows[end].accepts;
-        }
-        for (size_t j = i; j < end; j++) rows[j].inbound = accepts;
-    }
-}
-
-static unsigned
-port_of(const char *name)
-{
-    const char *colon = strrchr(name, ':');
-
-    return colon ? (unsigned)strtoul(colon + 1, NULL, 16) & 0xffff : 0;
-}
-
-/* Marks sockets that listen, and connections that came in at the same port. */
-static void
-mark_inbound_tcp(struct peer_row *rows, size_t count)
-{
-    static uint8_t listens[65536];
-
-    memset(listens, 0, sizeof(listens));
-    for (size_t i = 0; i < count; i++) listens[port_of(rows[i].local)] |= rows[i].accepts;
-    for (size_t i = 0; i < count; i++) rows[i].inbound = listens[port_of(rows[i].local)];
-}
-
-/* Reads all sockets of this host, by inode. Returns NULL, or what went wrong. */
-static const char *
-read_sockets(struct peer_rows *rows)
-{
-    size_t tcp;
-
-    if (!read_table(rows, "/proc/net/tcp", read_tcp_line))
-        return "the kernel's tables cannot be read";
-    read_table(rows, "/proc/net/tcp6", read_tcp_line); /* may be off */
-    tcp = rows->count;
-    if (!read_table(rows, "/proc/net/unix", read_unix_line))
-        return "the kernel's tables cannot be read";
-    if (rows->memory) return "this host has too many sockets";
-    mark_inbound_tcp(rows->all, tcp);
-    mark_inbound_unix(rows->all + tcp, rows->count - tcp);
-    if (rows->count) qsort(rows->all, rows->count, sizeof(*rows->all), compare_inodes);
-    return NULL;
-}
-
-static const struct peer_row *
-find_inode(const struct peer_rows *rows, uint64_t inode)
-{
-    struct peer_row key = {.inode = inode};
-
-    return bsearch(&key, rows->all, rows->count, sizeof(key), compare_inodes);
-}
-
-/* ---- addresses ---- */
-
-/* The way the tables write an address. An IPv4 address may be in either table, so it has two names.
- * Otherwise the second name is "". */
-struct names {
-    char all[2][NAME_MAX_BYTES];
-};
-
-static bool
-names_of(const struct sockaddr_storage *address, struct names *names)
-{
-    const struct sockaddr_in *four = (const struct sockaddr_in *)address;
-    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
-    uint32_t words[4] = {0, 0, htonl(0xffff), 0};
-    unsigned port;
-
-    *names = (struct names){{""}};
-    if (address->ss_family == AF_INET) {
-        words[3] = four->sin_addr.s_addr;
-        port = ntohs(four->sin_port);
-    }
-    else {
-        memcpy(words, &six->sin6_addr, sizeof(words));
-        port = ntohs(six->sin6_port);
-    }
-    snprintf(names->all[0], NAME_MAX_BYTES, "%08X%08X%08X%08X:%04X", words[0], words[1], words[2],
-             words[3], port);
-    bool mapped = !words[0] && !words[1] && words[2] == htonl(0xffff);
-    if (mapped) snprintf(names->all[1], NAME_MAX_BYTES, "%08X:%04X", words[3], port);
-    return mapped ? ntohl(words[3]) >> 24 == 127
-                  : IN6_IS_ADDR_LOOPBACK((const struct in6_addr *)words);
-}
-
-static bool
-named_p(const struct names *names, const char *name)
-{
-    return !strcmp(names->all[0], name) || !strcmp(names->all[1], name);
-}
-
-/* ---- processes ---- */
 
 /* The inode of a descriptor that is a socket. Returns 0 if it is not a socket, or is closed. */
 static uint64_t
@@ -259,26 +138,29 @@ socket_of(DIR *directory, const char *name)
     return sscanf(link, "socket:[%llu]", &inode) == 1 ? inode : 0;
 }
 
-static DIR *
-open_descriptors(pid_t pid)
+/* Notes that the process has the other end of a connection, if that is its inode. Several
+ * descriptors may be the same socket. */
+static void
+hold(struct walk *walk, pid_t pid, uint64_t inode)
 {
-    char path[64];
+    struct attach_peer_end key = {.inode = inode}, *const wanted = &key, **found = NULL;
 
-    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-    return opendir(path);
+    if (walk->tcp_count)
+        found = bsearch(&wanted, walk->by_inode, walk->tcp_count, sizeof(*found), compare_inodes);
+    if (!found || (*found)->peer.pid == pid) return;
+    (*found)->peer.pid = pid;
+    walk->held[walk->held_count++] = *found;
 }
 
-static bool
-holds_p(pid_t pid, uint64_t inode)
+/* Notes the Unix connections of the process. */
+static void
+hold_unix(struct walk *walk, pid_t pid)
 {
-    DIR *directory = open_descriptors(pid);
-    struct dirent *entry;
-    bool holds = false;
-
-    while (directory && !holds && (entry = readdir(directory)))
-        holds = socket_of(directory, entry->d_name) == inode;
-    if (directory) closedir(directory);
-    return holds;
+    for (size_t i = 0; i < walk->count; i++) {
+        struct attach_peer_end *end = &walk->ends[i];
+        if (end->unix_socket && !end->why && end->peer.pid == pid)
+            walk->held[walk->held_count++] = end;
+    }
 }
 
 /* True if the real, effective and saved ids are the same. */
@@ -292,107 +174,109 @@ one_id_p(const char *status, const char *name, unsigned *id)
            *id == saved;
 }
 
-/* Returns NULL, or why the process is not a client. connection is the inode of its end. */
-static const char *
-judge_process(const struct peer_rows *rows, pid_t pid, uint64_t connection,
-              struct attach_peer *peer)
+/* Sets why for a connection that the process has. If several have it, all have to be clients.
+ * inbound: two different sockets of the process that came in, one of which may be the connection
+ * itself. */
+static void
+judge(struct attach_peer_end *end, const char *status, bool seen, const uint64_t inbound[2])
 {
-    char status[ATTACH_STATUS_MAX];
-    const char *why = NULL;
-    struct dirent *entry;
-    unsigned uid, gid;
+    unsigned uid, gid = 0;
 
-    if (!attach_status_read(pid, pid, status)) return UNSEEN;
-    if (!one_id_p(status, "\nUid:", &uid) || !one_id_p(status, "\nGid:", &gid) ||
-        uid != peer->uid) {
-        return "the client's process has other rights than its user";
-    }
-    DIR *directory = open_descriptors(pid);
-    if (!directory) return UNSEEN;
-    while (!why && (entry = readdir(directory))) {
-        uint64_t inode = socket_of(directory, entry->d_name);
-        const struct peer_row *row = inode && inode != connection ? find_inode(rows, inode) : NULL;
-        if (row && row->inbound)
-            why = "the client's process answers requests itself, as a proxy does";
-    }
-    closedir(directory);
-    peer->pid = pid;
-    peer->gid = gid;
-    return why;
+    if (end->judged && end->why) return;
+    end->judged = true;
+    if (!seen) end->why = ATTACH_PEER_UNSEEN;
+    else if (!one_id_p(status, "\nUid:", &uid) || !one_id_p(status, "\nGid:", &gid) ||
+             uid != end->peer.uid) end->why = ATTACH_PEER_RIGHTS;
+    else if (inbound[0] && (inbound[0] != end->inode || inbound[1])) end->why = ATTACH_PEER_SERVER;
+    end->peer.gid = gid;
 }
 
-/* Checks all processes that have the connection. */
-static const char *
-judge_holders(const struct peer_rows *rows, uint64_t inode, struct attach_peer *peer)
+static bool
+visit_i(pid_t pid, void *data)
 {
-    DIR *directory = opendir("/proc");
-    const char *why = NULL;
+    struct walk *walk = data;
+    char path[64], status[ATTACH_STATUS_MAX];
+    uint64_t inbound[2] = {0}, inode;
     struct dirent *entry;
 
-    peer->pid = 0;
-    while (directory && !why && (entry = readdir(directory))) {
-        if (!isdigit((unsigned char)entry->d_name[0])) continue;
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (holds_p(pid, inode)) why = judge_process(rows, pid, inode, peer);
+    walk->held_count = 0;
+    hold_unix(walk, pid);
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+    DIR *directory = opendir(path);
+    while (directory && (entry = readdir(directory))) {
+        inode = socket_of(directory, entry->d_name);
+        if (!inode) continue;
+        hold(walk, pid, inode);
+        if (inbound[1] || inode == inbound[0] ||
+            !attach_sockets_inbound_p(walk->sockets, inode)) continue;
+        inbound[inbound[0] != 0] = inode;
     }
     if (directory) closedir(directory);
-    return why ? why : peer->pid ? NULL : UNSEEN;
+    bool seen = walk->held_count && directory && attach_status_read(pid, pid, status);
+    for (size_t i = 0; i < walk->held_count; i++) judge(walk->held[i], status, seen, inbound);
+    return true;
 }
 
-/* ---- both kinds ---- */
+/* ---- all connections ---- */
 
-static const char *
-find_by_credentials(int fd, const struct peer_rows *rows, struct attach_peer *peer)
+static void
+find_sockets(struct walk *walk)
 {
-    struct ucred credentials;
-    socklen_t size = sizeof(credentials);
-
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return UNSEEN;
-    if (credentials.pid <= 0) return "the client is in another container";
-    peer->uid = credentials.uid;
-    return judge_process(rows, credentials.pid, 0, peer);
-}
-
-static const char *
-find_by_table(int fd, const struct peer_rows *rows, struct attach_peer *peer)
-{
-    struct sockaddr_storage ours, theirs;
-    socklen_t ours_size = sizeof(ours), theirs_size = sizeof(theirs);
-    struct names near, far;
-
-    if (getsockname(fd, (struct sockaddr *)&ours, &ours_size) != 0 ||
-        getpeername(fd, (struct sockaddr *)&theirs, &theirs_size) != 0)
-        return "the connection is closed";
-    names_of(&ours, &near);
-    if (!names_of(&theirs, &far)) return "the client is not on this host";
-    for (size_t i = 0; i < rows->count; i++) {
-        const struct peer_row *row = &rows->all[i];
-        if (!row->state || !named_p(&far, row->local) || !named_p(&near, row->remote)) continue;
-        bool open = row->state == ESTABLISHED || row->state == FIN_WAIT1 || row->state == FIN_WAIT2;
-        if (!open || !row->inode) continue;
-        peer->uid = row->uid;
-        return judge_holders(rows, row->inode, peer);
+    for (size_t i = 0; i < walk->count; i++) {
+        struct attach_peer_end *end = &walk->ends[i];
+        if (end->unix_socket || end->why) continue;
+        const struct attach_socket *row =
+            attach_sockets_find(walk->sockets, &end->far, &end->near);
+        if (!row) end->why = ATTACH_PEER_NO_SOCKET;
+        if (!row) continue;
+        end->peer.uid = row->uid;
+        end->inode = row->inode;
+        walk->by_inode[walk->tcp_count++] = end;
     }
-    return "the client's socket is not in the kernel's tables";
+    qsort(walk->by_inode, walk->tcp_count, sizeof(*walk->by_inode), compare_inodes);
 }
 
-bool
-attach_peer_unix_p(int fd)
+/* Unix connections tell their process. For those of TCP, all have to be looked at. */
+static void
+find_processes(struct walk *walk)
 {
-    struct sockaddr_storage address = {0};
-    socklen_t size = sizeof(address);
+    struct attach_peer_end *end = walk->ends, *last = end + walk->count;
 
-    return getsockname(fd, (struct sockaddr *)&address, &size) == 0 && address.ss_family == AF_UNIX;
+    if (walk->tcp_count) attach_host_each(visit_i, walk);
+    for (; end < last; end++) {
+        if (end->unix_socket && !end->why && !end->judged) visit_i(end->peer.pid, walk);
+    }
+    for (end = walk->ends; end < last; end++) {
+        if (!end->judged && !end->why) end->why = ATTACH_PEER_UNSEEN;
+    }
 }
 
-const char *
-attach_peer_find(int fd, struct attach_peer *peer)
+static void
+refuse(struct attach_peer_end *ends, size_t count, enum attach_peer_why why)
 {
-    struct peer_rows rows = {0};
-    const char *why = read_sockets(&rows);
+    for (size_t i = 0; i < count; i++) {
+        if (!ends[i].why) ends[i].why = why;
+    }
+}
 
-    if (!why && attach_peer_unix_p(fd)) why = find_by_credentials(fd, &rows, peer);
-    else if (!why) why = find_by_table(fd, &rows, peer);
-    free_rows(&rows);
-    return why;
+void
+attach_peers_find(struct attach_peer_end *ends, size_t count)
+{
+    struct attach_sockets sockets;
+    struct walk walk = { .sockets = &sockets, .ends = ends, .count = count };
+
+    if (!count) return;
+    walk.by_inode = malloc(count * sizeof(*walk.by_inode));
+    walk.held = malloc(count * sizeof(*walk.held));
+    if (!attach_sockets_read(&sockets)) {
+        refuse(ends, count, sockets.memory ? ATTACH_PEER_TOO_MANY : ATTACH_PEER_NO_TABLES);
+    }
+    else if (!walk.by_inode || !walk.held) refuse(ends, count, ATTACH_PEER_UNKNOWN);
+    else {
+        find_sockets(&walk);
+        find_processes(&walk);
+    }
+    attach_sockets_free(&sockets);
+    free(walk.by_inode);
+    free(walk.held);
 }

@@ -22,12 +22,14 @@
 #include "attach/status.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -107,19 +109,23 @@ want_p(int error)
     return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
-/* I2. Without kcmp the process counts as one that shares its memory. */
-static bool
-shares_memory_p(int proc, pid_t pid)
+/* I2. Without kcmp the process counts as one that may share its memory. */
+static void
+compare_memory(struct attach_target *target)
 {
+    struct process *process = target->data;
     struct stat_line line;
+    long compared = 1; /* 0: the same; -1: not known */
 
-    if (!read_stat(proc, &line) || !(line.flags & FORKED_NOT_EXECED)) return false;
+    if (read_stat(process->proc, &line) && line.flags & FORKED_NOT_EXECED) {
 #ifdef SYS_kcmp
-    long compared = syscall(SYS_kcmp, (long)pid, (long)line.parent, (long)KCMP_VM, 0L, 0L);
-    return compared <= 0; /* 0: the same; -1: not known */
+        compared = syscall(SYS_kcmp, (long)target->pid, (long)line.parent, (long)KCMP_VM, 0L, 0L);
 #else
-    return (void)pid, true;
+        compared = -1;
 #endif
+    }
+    process->shares_memory = compared <= 0;
+    target->borrows = compared == 0;
 }
 
 static bool
@@ -264,6 +270,15 @@ list_mappings(struct attach_target *target, int proc)
     return room;
 }
 
+/* `memory` stays open: if it is still there afterwards, the mappings are of its address space. */
+static bool
+process_remap(struct attach_target *target)
+{
+    const struct process *process = target->data;
+
+    return list_mappings(target, process->proc) && process_state(target) == ATTACH_TARGET_SAME;
+}
+
 static bool
 open_memory(struct process *process)
 {
@@ -298,7 +313,7 @@ process_refresh(struct attach_target *target, char *error)
     struct process *process = target->data;
 
     for (int tries = 0; tries < REPLACED_TRIES; tries++) {
-        process->shares_memory = shares_memory_p(process->proc, target->pid);
+        compare_memory(target);
         if (!open_memory(process) || !list_mappings(target, process->proc))
             return refuse(target, error);
         if (process_state(target) != ATTACH_TARGET_REPLACED) break;
@@ -341,6 +356,16 @@ process_list_threads(struct attach_target *target)
     return target->thread_count > 0;
 }
 
+/* Fails for a thread that does not stand still. */
+static bool
+process_registers(struct attach_target *target, pid_t tid, void *words, size_t bytes)
+{
+    struct iovec part = { .iov_base = words, .iov_len = bytes };
+
+    (void)target;
+    return ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &part) == 0 && part.iov_len == bytes;
+}
+
 /* ---- opening ---- */
 
 static void
@@ -355,7 +380,8 @@ process_close(struct attach_target *target)
 }
 
 static const struct attach_target_kind process_kind = {
-    process_read, process_refresh, process_list_threads, process_state, process_close
+    process_read, process_refresh, process_list_threads, process_state, process_close,
+    process_registers, process_remap
 };
 
 /* A thread's number leads to a directory, too, although /proc does not list it. Returns -1 on

@@ -1,21 +1,27 @@
 /* processes.c - opens processes, and follows their children. */
 #include "attach/processes.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "attach/host.h"
+#include "attach/status.h"
 #include "base/array.h"
 
-enum { TRIES = 50, PROCESSES_MOST = 4096 };
+/* A process is tried TRIES times in a quarter of a second, and then for ten seconds more if another
+ * one is looked at meanwhile: on a busy machine a Ruby may take long to start. */
+enum { TRIES = 50, TRIES_MOST = 100, GENERATIONS_MOST = 64, PROCESSES_MOST = 4096 };
+enum { TRY_NS = 5000000, SLOW_TRY_NS = 200000000, SCAN_NS = 200000000 };
 
 void
 attach_processes_init(struct attach_processes *processes, struct attach_names *names,
                       enum attach_look_mode mode, bool children)
 {
-    *processes = (struct attach_processes){.names = names, .mode = mode, .children = children};
+    *processes = (struct attach_processes){ .names = names, .mode = mode, .children = children,
+                                            .forks.fd = -1 };
+    if (children) attach_forks_open(&processes->forks, true);
 }
 
 static void
@@ -43,19 +49,42 @@ void
 attach_processes_free(struct attach_processes *processes)
 {
     for (size_t i = 0; i < processes->count; i++) close_process(processes, &processes->all[i]);
+    attach_forks_close(&processes->forks);
     free(processes->all);
+}
+
+void
+attach_processes_close(struct attach_processes *processes)
+{
+    for (size_t i = 0; i < processes->count; i++) {
+        close_process(processes, &processes->all[i]);
+        processes->all[i].try_ns = 0;
+    }
+    processes->counts = (struct attach_look_counts){ 0 };
+    processes->missed = processes->forks.lost = 0;
+}
+
+static const struct attach_process *
+find(const struct attach_processes *processes, pid_t pid)
+{
+    for (size_t i = 0; i < processes->count; i++) {
+        if (processes->all[i].pid == pid) return &processes->all[i];
+    }
+    return NULL;
 }
 
 bool
 attach_processes_add(struct attach_processes *processes, pid_t pid)
 {
+    if (find(processes, pid)) return true;
     if (!HEAPPROF_ARRAY_GROW(processes->all, processes->capacity, processes->count + 1))
         return false;
     processes->all[processes->count++] = (struct attach_process){.pid = pid};
     return true;
 }
 
-/* What an earlier try found out about a process says more than that it has ended since. */
+/* What an earlier try found out about a process says more than that it has ended since. So does
+ * open_looks. */
 static bool
 open_target(struct attach_processes *processes, struct attach_process *process)
 {
@@ -71,17 +100,59 @@ open_target(struct attach_processes *processes, struct attach_process *process)
     return process->target;
 }
 
+/* Reads the names of an open process. It may have set its title, as servers do after a fork. */
+static void
+read_names(struct attach_process *process)
+{
+    struct attach_host_process now = { .pid = process->pid };
+
+    attach_host_read_names(&now);
+    if (!strcmp(process->title, now.title) && !strcmp(process->container, now.container)) return;
+    memcpy(process->title, now.title, sizeof(process->title));
+    memcpy(process->container, now.container, sizeof(process->container));
+    process->renamed = true;
+}
+
+/* A process that still has its parent's memory will have its own in a moment. */
+static struct attach_looks *
+open_looks(struct attach_processes *processes, struct attach_process *process)
+{
+    char error[ATTACH_TARGET_ERROR_MAX] = "";
+    struct attach_looks *looks = NULL;
+
+    if (process->target->borrows) attach_target_say(process->target, error, "it is not a ruby yet");
+    else looks = attach_look_open(process->target, processes->names, processes->mode, error);
+    if (!looks &&
+        (!process->error[0] || attach_target_state(process->target) != ATTACH_TARGET_ENDED))
+        memcpy(process->error, error, sizeof(error));
+    return looks;
+}
+
+static bool
+ended_p(pid_t pid)
+{
+    char status[ATTACH_STATUS_MAX];
+
+    if (!attach_status_read(pid, pid, status)) return true;
+    return strchr("ZX", attach_status_state(status));
+}
+
 static void
 try_open(struct attach_processes *processes, struct attach_process *process)
 {
     process->over = !open_target(processes, process);
-    if (process->over) return;
-    process->looks =
-        attach_look_open(process->target, processes->names, processes->mode, process->error);
-    if (process->looks) {
-        process->looks->with_cpu = processes->with_cpu;
+    if (process->over) {
+        processes->missed +=
+            process->child && process->tries == 0 && !process->was_open && ended_p(process->pid);
+        return;
+    }
+    process->looks = open_looks(processes, process);
+    if (process->looks && attach_look_native(process->looks, processes->native)) {
+        process->looks->wanted = processes->wanted;
         process->was_open = processes->was_open = true;
+        process->renamed = true;
         process->tries = 0;
+        read_names(process);
     }
     else {
         close_process(processes, process);
@@ -105,55 +176,62 @@ file_changed_p(struct attach_process *process)
 }
 
 static void
-try_again(struct attach_processes *processes, struct attach_process *process)
+try_again(struct attach_processes *processes, struct attach_process *process, int64_t now_ns)
 {
-    if (file_changed_p(process)) process->tries = 0;
-    if (process->tries < TRIES) try_open(processes, process);
+    if (now_ns < process->try_ns) return;
+    if (file_changed_p(process) && process->tries > 0) process->tries = 1;
+    if (process->tries < TRIES_MOST) try_open(processes, process);
+    process->try_ns = now_ns + (process->tries < TRIES ? TRY_NS : SLOW_TRY_NS);
 }
 
 /* ---- children ---- */
 
-/* The parent of a process, by its stat. 0 if it has none, or has ended. */
-static pid_t
-parent_of(const char *pid)
-{
-    char path[64], stat[256];
-    int parent;
-
-    snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
-    FILE *file = fopen(path, "re");
-    if (!file) return 0;
-    size_t got = fread(stat, 1, sizeof(stat) - 1, file);
-    fclose(file);
-    stat[got] = 0;
-    const char *end = strrchr(stat, ')'); /* a name may have any bytes in it */
-    return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
-}
-
-static const struct attach_process *
-find(const struct attach_processes *processes, pid_t pid)
-{
-    for (size_t i = 0; i < processes->count; i++) {
-        if (processes->all[i].pid == pid) return &processes->all[i];
-    }
-    return NULL;
-}
-
 static void
-find_children(struct attach_processes *processes)
+add_child(struct attach_processes *processes, pid_t pid, pid_t parent)
 {
-    DIR *directory = opendir("/proc");
-    struct dirent *entry;
+    const struct attach_process *known = find(processes, parent);
+    bool child = known ? !known->over : processes->adopter && parent == processes->adopter;
 
-    if (!directory) return;
-    while ((entry = readdir(directory)) && processes->count < PROCESSES_MOST) {
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid <= 0 || find(processes, pid)) continue;
-        const struct attach_process *parent = find(processes, parent_of(entry->d_name));
-        if (!parent || parent->over) continue;
-        if (attach_processes_add(processes, pid)) processes->all[processes->count - 1].child = true;
+    if (!child || processes->count >= PROCESSES_MOST || find(processes, pid)) return;
+    if (attach_processes_add(processes, pid)) processes->all[processes->count - 1].child = true;
+}
+
+static bool
+scan_i(pid_t pid, void *data)
+{
+    struct attach_processes *processes = data;
+
+    if (!find(processes, pid)) add_child(processes, pid, attach_forks_parent(pid));
+    return processes->count < PROCESSES_MOST;
+}
+
+/* Asks each process of the host for its parent. A child may have a smaller number than its parent,
+ * and is found the next time round. */
+static void
+scan_all(struct attach_processes *processes)
+{
+    size_t before = 0;
+
+    for (int i = 0; i < GENERATIONS_MOST && before != processes->count; i++) {
+        before = processes->count;
+        attach_host_each(scan_i, processes);
     }
-    closedir(directory);
+    processes->scanned = true;
+}
+
+/* Numbers may be given out in another order, too: a tool that restores processes does that. So
+ * without events all processes are asked now and then. */
+static void
+find_children(struct attach_processes *processes, bool scan)
+{
+    struct attach_fork fork;
+    bool unknown = !processes->scanned || (scan && processes->forks.way != ATTACH_FORKS_EVENTS);
+
+    while (attach_forks_next(&processes->forks, &fork)) {
+        if (fork.pid) add_child(processes, fork.pid, fork.parent);
+        unknown |= !fork.pid;
+    }
+    if (unknown) scan_all(processes);
 }
 
 /* Of the processes that have ended, only those that the caller added stay. */
@@ -170,18 +248,18 @@ forget_children(struct attach_processes *processes)
 }
 
 size_t
-attach_processes_refresh(struct attach_processes *processes)
+attach_processes_refresh(struct attach_processes *processes, int64_t now_ns)
 {
+    bool scan = now_ns >= processes->scan_ns;
     size_t left = 0;
 
-    if (processes->children) find_children(processes);
-    processes->starting = false;
+    if (scan) processes->scan_ns = now_ns + SCAN_NS;
+    if (processes->children) find_children(processes, scan);
     for (size_t i = 0; i < processes->count; i++) {
         struct attach_process *process = &processes->all[i];
-        if (!process->looks && !process->over) try_again(processes, process);
-        bool may = process->tries < TRIES;
-        processes->starting |= !process->over && !process->looks && may;
-        left += !process->over && (process->was_open || may);
+        if (process->looks && scan) read_names(process);
+        if (!process->looks && !process->over) try_again(processes, process, now_ns);
+        left += !process->over && (process->was_open || process->tries < TRIES);
     }
     forget_children(processes);
     return left;
@@ -197,6 +275,7 @@ attach_processes_look(struct attach_processes *processes, struct attach_process 
     if (state == ATTACH_TARGET_SAME) return false;
     close_process(processes, process);
     process->over = state == ATTACH_TARGET_ENDED;
+    process->try_ns = 0;
     return false;
 }
 

@@ -1,11 +1,32 @@
-/* record.c - counts stacks, and makes a profile of the counts. */
+/* record.c - adds up the time of stacks.
+ *
+ *     look 1          look 2     look 3
+ *     |  <- gap 2 ->  |  <- 3 -> |     gap 2 goes to what look 2 sees, gap 3 to what look 3 sees
+ *
+ *     a thread that is new at look 3     its age, if that is less than the gap
+ *     a thread that look 3 does not see  half of the gap, to its last stack: as a rule it ended in
+ *                                        the middle; of a late look, half of a period
+ *     a gap of more than GAP_MOST_NS     nobody knows what was done: "(not looked at)"
+ *
+ * Mode cpu takes times from the kernel. What a thread ran before it was seen waiting is counted
+ * when it is seen running again. What was never seen running is the process's time minus all
+ * that was counted (attach_record_model).
+ *
+ *   I1  In order: an entry lasts until the next one of its thread begins, or the thread ends. */
 #include "attach/record.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define BUDGET_BYTES ((size_t)2 << 30)
+#define GAP_MOST_NS INT64_C(2000000000) /* or two periods */
+
+const struct attach_record_wait attach_record_waits[ATTACH_RECORD_WAITS] = {
+    [ATTACH_WAITS_SLEEP] = { "(sleeps)", "sleep" },
+    [ATTACH_WAITS_LOCK] = { "(waits for a lock)", "lock" },
+    [ATTACH_WAITS_GVL] = { "(waits for the GVL)", "GVL" },
+    [ATTACH_WAITS_IO] = { "(waits for I/O)", "IO" },
+    [ATTACH_RECORD_QUEUE] = { "(waits for a processor)", "run queue" },
+};
 
 /* ---- the tables ---- */
 
@@ -14,23 +35,20 @@ entry_hash(const void *owner, uint32_t number)
 {
     const struct attach_record_entry *entry =
         &((const struct attach_record *)owner)->entries[number];
-    return rb_heapprof_index_hash((uint64_t)entry->stack << 32 | entry->thread);
-}
-
-static uint64_t
-thread_hash(const void *owner, uint32_t number)
-{
-    const struct attach_record_thread *thread =
-        &((const struct attach_record *)owner)->threads[number];
-    return rb_heapprof_index_hash(thread->address ^ (uint64_t)thread->pid << 48);
+    return rb_heapprof_index_hash((uint64_t)entry->stack << 32 | entry->who);
 }
 
 void
-attach_record_init(struct attach_record *record, const struct attach_record_options *options)
+attach_record_init(struct attach_record *record, const struct attach_record_options *options,
+                   int64_t now_ns)
 {
-    *record = (struct attach_record){.options = *options};
+    bool apart = options->threads || options->thread_frames || options->in_order;
+
+    *record = (struct attach_record){ .options = *options, .began_ns = now_ns,
+                                      .looked_ns = now_ns };
     rb_heapprof_mem_init(&record->mem, BUDGET_BYTES);
     attach_names_init(&record->names, &record->mem);
+    attach_roster_init(&record->roster, &record->names, &record->mem, apart);
     rb_heapprof_stacks_init(&record->stacks, &record->mem);
 }
 
@@ -38,64 +56,25 @@ void
 attach_record_free(struct attach_record *record)
 {
     HEAPPROF_MEM_RELEASE(&record->mem, record->entries, record->entry_capacity);
-    HEAPPROF_MEM_RELEASE(&record->mem, record->threads, record->thread_capacity);
     rb_heapprof_index_release(&record->index, &record->mem);
-    rb_heapprof_index_release(&record->thread_index, &record->mem);
     rb_heapprof_stacks_free(&record->stacks);
+    attach_roster_free(&record->roster);
     attach_names_free(&record->names);
 }
 
-/* ---- adding ---- */
-
-static uint32_t
-label_of(struct attach_record *record, struct attach_looks *looks,
-         const struct attach_thread *thread)
+enum attach_look_wanted
+attach_record_wanted(const struct attach_record_options *options)
 {
-    struct attach_text text;
-    char number[64];
-
-    attach_look_name(looks, thread->name, &text);
-    snprintf(number, sizeof(number), text.length ? " [%d]" : "thread [%d]", thread->tid);
-    attach_text_add_cstr(&text, number);
-    return rb_heapprof_strings_intern(&record->names.strings, text.bytes, text.length);
-}
-
-/* The thread's number; 0 without memory. */
-static uint32_t
-thread_number(struct attach_record *record, struct attach_looks *looks,
-              const struct attach_thread *thread)
-{
-    struct attach_record_thread key = {.address = thread->address, .pid = looks->target->pid};
-    uint64_t hash = rb_heapprof_index_hash(key.address ^ (uint64_t)key.pid << 48);
-    uint32_t number;
-
-    for (uint64_t probe = hash; (number = rb_heapprof_index_at(&record->thread_index, probe)) != 0;
-         probe++) {
-        const struct attach_record_thread *other = &record->threads[number];
-        if (other->address == key.address && other->pid == key.pid) return number;
+    switch (options->mode) {
+      case ATTACH_RECORD_CPU: return ATTACH_LOOK_CPU;
+      case ATTACH_RECORD_GVL: return ATTACH_LOOK_GVL;
+      case ATTACH_RECORD_OFF: return ATTACH_LOOK_OFF;
+      case ATTACH_RECORD_WALL: break;
     }
-    number = record->thread_count + 1;
-    if (!HEAPPROF_MEM_GROW(&record->mem, record->threads, record->thread_capacity, number + 1) ||
-        !rb_heapprof_index_reserve(&record->thread_index, &record->mem, record->thread_count,
-                                   thread_hash, record) ||
-        (key.label = label_of(record, looks, thread)) == UINT32_MAX)
-        return 0;
-    record->threads[number] = key;
-    record->thread_count = number;
-    rb_heapprof_index_insert(&record->thread_index, hash, number);
-    return number;
+    return options->idle ? ATTACH_LOOK_ALL : ATTACH_LOOK_BUSY;
 }
 
-static bool
-counts_p(const struct attach_record_options *options, const struct attach_look_stack *stack)
-{
-    enum attach_thread_state state = stack->thread.state;
-
-    if (stack->failed || state == ATTACH_THREAD_ENDED) return false;
-    if (options->mode == ATTACH_RECORD_GVL) return state == ATTACH_THREAD_RUNNING;
-    if (options->mode == ATTACH_RECORD_CPU) return stack->on_cpu;
-    return options->idle || !stack->idle;
-}
+/* ---- stacks ---- */
 
 static uint32_t
 push(struct attach_record *record, uint32_t parent, uint32_t function, uint32_t line)
@@ -105,307 +84,315 @@ push(struct attach_record *record, uint32_t parent, uint32_t function, uint32_t 
                                    record->options.no_lines ? 0 : line);
 }
 
-static uint32_t
-mark(struct attach_record *record, uint32_t parent, const char *name)
+uint32_t
+attach_record_mark(struct attach_record *record, uint32_t parent, const char *name)
 {
     return push(record, parent, attach_names_mark(&record->names, name), 0);
 }
 
-/* A frame that says which thread it is. */
+/* The thread as a frame. That of its process is added when a profile is made. */
 static uint32_t
-thread_frame(struct attach_record *record, uint32_t thread)
+who_frames(struct attach_record *record, uint32_t who)
 {
+    uint32_t label = record->roster.whos[who].labels[ATTACH_ROSTER_THREAD];
+    struct attach_text none = { 0 }, text = { 0 };
     size_t length;
-    struct attach_text text = {0}, none = {0};
-    const char *label = attach_names_text(&record->names, record->threads[thread].label, &length);
 
-    attach_text_add(&text, label, length);
+    if (!record->options.thread_frames || !label) return 0;
+    const char *bytes = attach_names_text(&record->names, label, &length);
+    attach_text_add(&text, bytes, length);
     return push(record, 0, attach_names_function(&record->names, &text, &none, 0, true), 0);
 }
 
+/* A thread that begins, or a Ruby that starts, has no frame yet. */
 static uint32_t
 stack_number(struct attach_record *record, const struct attach_looks *looks,
-             const struct attach_look_stack *stack, uint32_t thread)
+             const struct attach_look_stack *stack, uint32_t who)
 {
-    uint32_t number = record->options.thread_frames ? thread_frame(record, thread) : 0;
+    uint32_t number = who_frames(record, who);
 
     for (size_t i = stack->count; i-- > 0; ) {
         const struct attach_look_frame *frame = &looks->frames[stack->first + i];
         number = push(record, number, frame->function, frame->line);
     }
-    if (stack->collecting && record->options.collections)
-        number = mark(record, number, "(garbage collection)");
+    if (stack->count == 0) number = attach_record_mark(record, number, "(no Ruby method)");
+    if (stack->collecting && record->options.collections && !stack->collection_shown)
+        number = attach_record_mark(record, number, "(garbage collection)");
     return number;
 }
 
-/* The entry to count in; 0 without memory. */
-static uint32_t
-entry_number(struct attach_record *record, uint32_t stack, uint32_t thread)
-{
-    struct attach_record_entry key = {stack, thread, 0};
-    uint64_t hash = rb_heapprof_index_hash((uint64_t)stack << 32 | thread);
-    uint32_t number = record->options.in_order ? record->threads[thread].last : 0;
+/* ---- counting ---- */
 
-    if (number && record->entries[number].stack == stack) return number;
-    if (!record->options.in_order) {
-        for (uint64_t probe = hash; (number = rb_heapprof_index_at(&record->index, probe)) != 0;
-             probe++) {
-            const struct attach_record_entry *other = &record->entries[number];
-            if (other->stack == stack && other->thread == thread) return number;
-        }
-    }
-    number = record->entry_count + 1;
-    if (!HEAPPROF_MEM_GROW(&record->mem, record->entries, record->entry_capacity, number + 1))
+/* A new entry; 0 without memory. */
+static uint32_t
+add_entry(struct attach_record *record, const struct attach_record_entry *entry)
+{
+    uint32_t number = record->entry_count + 1;
+
+    if (!HEAPPROF_MEM_GROW(&record->mem, record->entries, record->entry_capacity,
+                           (size_t)number + 1))
         return 0;
-    if (!record->options.in_order) {
+    record->entries[number] = *entry;
+    return record->entry_count = number;
+}
+
+void
+attach_record_extend(struct attach_record *record, uint32_t number, int64_t end_ns)
+{
+    struct attach_record_entry *entry = &record->entries[number];
+
+    if (end_ns > entry->began_ns) entry->ns = (uint64_t)(end_ns - entry->began_ns);
+}
+
+uint32_t
+attach_record_count(struct attach_record *record, uint32_t stack, uint32_t who, uint64_t count,
+                    uint64_t ns)
+{
+    struct attach_record_entry key = { .stack = stack, .who = who };
+    uint64_t hash = rb_heapprof_index_hash((uint64_t)stack << 32 | who);
+    uint32_t number;
+
+    if (stack == HEAPPROF_NO_STACK) return 0;
+    for (uint64_t probe = hash; (number = rb_heapprof_index_at(&record->index, probe)) != 0;
+         probe++) {
+        const struct attach_record_entry *other = &record->entries[number];
+        if (other->stack == stack && other->who == who) break;
+    }
+    if (!number) {
         if (!rb_heapprof_index_reserve(&record->index, &record->mem, record->entry_count,
-                                       entry_hash, record))
+                                       entry_hash, record) ||
+            (number = add_entry(record, &key)) == 0)
             return 0;
-        record->entries[number] = key;
         rb_heapprof_index_insert(&record->index, hash, number);
     }
-    else {
-        record->entries[number] = key;
-        record->threads[thread].last = number;
-    }
-    record->entry_count = number;
+    record->entries[number].count += count;
+    record->entries[number].ns += ns;
     return number;
+}
+
+/* The same in order (I1). */
+static uint32_t
+count_in_order(struct attach_record *record, uint32_t stack,
+               const struct attach_roster_thread *thread, int64_t now_ns, int64_t ns)
+{
+    struct attach_record_entry next = { .stack = stack, .who = thread->who,
+                                        .began_ns = now_ns - ns - record->began_ns };
+    uint32_t number = thread->entry;
+
+    if (stack == HEAPPROF_NO_STACK) return 0;
+    if (number && record->entries[number].stack != stack) {
+        attach_record_extend(record, number, next.began_ns);
+        number = 0;
+    }
+    if (!number && !(number = add_entry(record, &next))) return 0;
+    record->entries[number].count++;
+    attach_record_extend(record, number, now_ns - record->began_ns);
+    return number;
+}
+
+/* A look at a program, while it is added. */
+struct record_adding {
+    struct attach_record *record;
+    struct attach_looks *looks;
+    int64_t  now_ns, gap_ns;
+    uint64_t looks_begun;        /* of the program, this one included */
+    bool     blind;              /* the gap is too long to say what was done in it */
+    uint64_t counted_ns;         /* mode cpu: by the accounts of threads */
+    uint64_t unknown_ns;         /* mode cpu: what threads have run that ended in the gap */
+};
+
+/* For how long the look stands for this thread. A thread that shares its native thread with others
+ * is younger than that: half of the gap is as likely as any part. */
+static int64_t
+span_of(const struct record_adding *adding, const struct attach_roster_thread *thread,
+        const struct attach_look_stack *stack)
+{
+    if (thread->look || adding->record->roster.programs[thread->program].looks == 0)
+        return adding->gap_ns;
+    int64_t age = attach_look_age_ns(adding->looks, &stack->thread);
+    if (age < 0 || age > adding->gap_ns + adding->record->options.period_ns)
+        return adding->gap_ns / 2;
+    return age < adding->gap_ns ? age : adding->gap_ns;
+}
+
+/* Counts the stack for that time. Returns false without memory. */
+static bool
+count_stack(struct record_adding *adding, struct attach_roster_thread *thread, uint32_t stack,
+            uint64_t ns)
+{
+    struct attach_record *record = adding->record;
+
+    if (adding->blind) stack = attach_record_mark(record, who_frames(record, thread->who),
+                                                  "(not looked at)");
+    thread->entry = attach_record_count(record, stack, thread->who, 1, ns);
+    record->added++;
+    return thread->entry != 0;
+}
+
+/* What the thread waits for, and how long it waited for a processor. */
+static bool
+count_waits(struct record_adding *adding, struct attach_roster_thread *thread,
+            const struct attach_look_stack *stack, uint32_t number, uint64_t ns)
+{
+    struct attach_record *record = adding->record;
+    uint64_t queued = stack->queued_ns;
+
+    if (queued) {
+        uint32_t queue = attach_record_mark(record, number,
+                                            attach_record_waits[ATTACH_RECORD_QUEUE].frame);
+        if (!count_stack(adding, thread, queue, queued)) return false;
+        thread->entry = 0;
+    }
+    if (stack->waits == ATTACH_WAITS_NOT) return true;
+    number = attach_record_mark(record, number, attach_record_waits[stack->waits].frame);
+    return count_stack(adding, thread, number, ns > queued ? ns - queued : 0);
+}
+
+/* In order, a thread always does something, if only that it is idle. */
+static bool
+add_in_order(struct record_adding *adding, struct attach_roster_thread *thread,
+             const struct attach_look_stack *stack, bool counts, int64_t ns)
+{
+    struct attach_record *record = adding->record;
+    uint32_t number;
+
+    if (adding->blind) number = attach_record_mark(record, 0, "(not looked at)");
+    else if (!counts) number = attach_record_mark(record, 0, "(idle)");
+    else number = stack_number(record, adding->looks, stack, 0);
+    if (counts && stack->waits != ATTACH_WAITS_NOT && record->options.mode == ATTACH_RECORD_OFF)
+        number = attach_record_mark(record, number, attach_record_waits[stack->waits].frame);
+    thread->entry = count_in_order(record, number, thread, adding->now_ns, ns);
+    record->added += counts;
+    return thread->entry != 0;
 }
 
 static bool
-add_stack(struct attach_record *record, struct attach_looks *looks,
-          const struct attach_look_stack *stack, uint64_t periods)
+add_stack(struct record_adding *adding, const struct attach_look_stack *stack)
 {
-    bool counts = counts_p(&record->options, stack);
-    bool apart =
-        record->options.threads || record->options.thread_frames || record->options.in_order;
-    uint32_t thread = 0, number;
+    struct attach_record *record = adding->record;
+    bool counts = stack->wanted && !stack->failed;
 
-    if (!counts && !record->options.in_order) return true;
-    if (apart && (thread = thread_number(record, looks, &stack->thread)) == 0) return false;
-    number = counts ? stack_number(record, looks, stack, thread) : mark(record, 0, "(idle)");
-    if (number == HEAPPROF_NO_STACK || (number = entry_number(record, number, thread)) == 0)
-        return false;
-    record->entries[number].count += periods;
-    record->added += counts;
-    return true;
+    if (stack->thread.state == ATTACH_THREAD_ENDED || stack->thread.state == ATTACH_THREAD_FIBER)
+        return true;
+    struct attach_roster_thread *thread =
+        attach_roster_thread(&record->roster, adding->looks, &stack->thread);
+    if (!thread) return false;
+    int64_t span = span_of(adding, thread, stack);
+    thread->look = adding->looks_begun;
+    if (record->options.in_order) return add_in_order(adding, thread, stack, counts, span);
+    thread->entry = 0;
+    if (!counts) return true;
+    if (record->options.mode == ATTACH_RECORD_CPU) {
+        if (adding->blind) return true;
+        adding->counted_ns += stack->ran_ns;
+        span = (int64_t)stack->ran_ns;
+    }
+    uint32_t number = stack_number(record, adding->looks, stack, thread->who);
+    if (number == HEAPPROF_NO_STACK) return false;
+    return record->options.mode == ATTACH_RECORD_OFF
+               ? count_waits(adding, thread, stack, number, (uint64_t)span)
+               : count_stack(adding, thread, number, (uint64_t)span);
+}
+
+/* What threads ran that have ended is known only as a sum. As a rule it is one thread. */
+static void
+ended_i(const struct attach_roster_thread *thread, void *data)
+{
+    struct record_adding *adding = data;
+    const struct attach_record_options *options = &adding->record->options;
+    int64_t most = options->period_ns;
+    uint64_t ns = (uint64_t)(adding->gap_ns < most ? adding->gap_ns : most) / 2;
+
+    if (!thread->entry) return;
+    if (options->in_order) {
+        const struct attach_roster_program *program =
+            &adding->record->roster.programs[thread->program];
+        attach_record_extend(adding->record, thread->entry,
+                             program->looked_ns - adding->record->began_ns);
+    }
+    else if (thread->look + 1 != adding->looks_begun) return;
+    if (options->mode == ATTACH_RECORD_CPU && !options->in_order) {
+        ns = adding->unknown_ns;
+        adding->counted_ns += ns;
+        adding->unknown_ns = 0;
+    }
+    adding->record->entries[thread->entry].ns += ns;
+}
+
+static struct record_adding
+begin(struct attach_record *record, struct attach_looks *looks,
+      const struct attach_roster_program *program, int64_t now_ns)
+{
+    int64_t gap = now_ns > program->looked_ns ? now_ns - program->looked_ns : 0;
+    int64_t most = 2 * record->options.period_ns;
+
+    if (gap > record->longest_ns) record->longest_ns = gap;
+    return (struct record_adding){ .record = record, .looks = looks, .now_ns = now_ns,
+                                   .gap_ns = gap, .looks_begun = program->looks + 1,
+                                   .blind = gap > (most > GAP_MOST_NS ? most : GAP_MOST_NS) };
+}
+
+/* ---- programs ---- */
+
+/* A new program is seen from the beginning of the record, or of its process, or from the last look
+ * at the program that its process ran before. What its process ran until then does not count. */
+static void
+begin_program(const struct attach_record *record, struct attach_roster_program *program,
+              const struct attach_looks *looks, int64_t now_ns)
+{
+    const struct attach_roster_program *old = &record->roster.programs[program->before];
+    int64_t age = attach_cpu_age_ns(looks->target, looks->target->pid);
+    int64_t began_ns = age < 0 ? INT64_MIN : now_ns - age;
+
+    if (program->before && began_ns <= old->looked_ns) {
+        program->looked_ns = old->looked_ns;
+        program->counted_ns = old->ran_ns;
+    }
+    else if (began_ns > record->began_ns) program->looked_ns = began_ns;
+    else {
+        program->looked_ns = record->began_ns;
+        program->counted_ns = looks->cpus.process_ns;
+    }
 }
 
 bool
-attach_record_add(struct attach_record *record, struct attach_looks *looks, uint64_t periods)
+attach_record_label(struct attach_record *record, const struct attach_looks *looks,
+                    enum attach_roster_label label, const char *text)
 {
+    return attach_roster_program(&record->roster, looks) &&
+           attach_roster_label(&record->roster, looks->number, label, text);
+}
+
+bool
+attach_record_add(struct attach_record *record, struct attach_looks *looks, int64_t now_ns)
+{
+    struct attach_roster_program *program = attach_roster_program(&record->roster, looks);
+
+    if (!program) return false;
+    if (!program->looks) begin_program(record, program, looks, now_ns);
+    if (!record->origin[0]) attach_origin_text(looks->target, record->origin);
+    struct record_adding adding = begin(record, looks, program, now_ns);
     for (size_t i = 0; i < looks->stack_count; i++) {
-        if (!add_stack(record, looks, &looks->stacks[i], periods)) return false;
+        if (!add_stack(&adding, &looks->stacks[i])) return false;
     }
+    uint64_t unknown_ns = attach_cpus_unknown_ns(&looks->cpus);
+    if (program->looks && !adding.blind && unknown_ns > program->unknown_ns)
+        adding.unknown_ns = unknown_ns - program->unknown_ns;
+    program->looks++;
+    if (!looks->quiet)
+        attach_roster_sweep(&record->roster, looks->number, false, ended_i, &adding);
+    program->looked_ns = record->looked_ns = now_ns;
+    program->ran_ns = looks->cpus.process_ns;
+    program->counted_ns += adding.counted_ns;
+    program->unknown_ns = unknown_ns;
     return true;
 }
 
-/* ---- as a profile ---- */
-
-/* A profile that is being made. A function or stack with a number has been added already. */
-struct record_making {
-    struct attach_record *record;
-    struct heapprof_model *model;
-    uint32_t *strings, *functions,
-        *locations; /* by string of names + 1, by function, by node of stacks; 0: not yet */
-};
-
-static bool
-begin(struct record_making *making, struct attach_record *record)
+void
+attach_record_end(struct attach_record *record, uint32_t number, int64_t now_ns)
 {
-    *making = (struct record_making){
-        .record = record, .model = rb_heapprof_model_new(),
-        .strings = calloc((size_t)record->names.strings.numbers.end + 1, sizeof(uint32_t)),
-        .functions = calloc((size_t)record->names.functions.numbers.end + 1, sizeof(uint32_t)),
-        .locations = calloc((size_t)record->stacks.numbers.end + 1, sizeof(uint32_t)),
-    };
-    return making->model && making->strings && making->functions && making->locations &&
-           rb_heapprof_model_add_string(making->model, "", 0) == 0;
-}
-
-static void
-end(struct record_making *making)
-{
-    free(making->strings);
-    free(making->functions);
-    free(making->locations);
-}
-
-static uint32_t
-text(struct record_making *making, const char *bytes)
-{
-    return rb_heapprof_model_add_string(making->model, bytes, strlen(bytes));
-}
-
-static uint32_t
-string(struct record_making *making, uint32_t interned)
-{
-    size_t length;
-    const char *bytes = attach_names_text(&making->record->names, interned, &length);
-
-    if (interned == 0) return 0;
-    if (!making->strings[interned])
-        making->strings[interned] = rb_heapprof_model_add_string(making->model, bytes, length);
-    return making->strings[interned];
-}
-
-/* Its id; 0 without memory. */
-static uint32_t
-function_id(struct record_making *making, uint32_t number)
-{
-    if (making->functions[number]) return making->functions[number];
-
-    const struct heapprof_function *from = attach_names_get(&making->record->names, number);
-    uint32_t id = rb_heapprof_model_functions(making->model) + 1;
-    uint32_t name = string(making, from->name), path = string(making, from->path);
-    if (name == HEAPPROF_NO_STRING || path == HEAPPROF_NO_STRING ||
-        rb_heapprof_ids_add(&making->model->function_ids, &making->model->mem, id) !=
-            HEAPPROF_IDS_ADDED)
-        return 0;
-    struct heapprof_model_function *function = rb_heapprof_model_add_function(making->model);
-    if (!function) return 0;
-    *function = (struct heapprof_model_function){
-        .name = name, .system_name = name, .filename = path, .start_line = from->first_line
-    };
-    return making->functions[number] = id;
-}
-
-static uint32_t
-location_id(struct record_making *making, uint32_t node_number)
-{
-    if (making->locations[node_number]) return making->locations[node_number];
-
-    const struct heapprof_stack_node *node =
-        rb_heapprof_stacks_node(&making->record->stacks, node_number);
-    uint32_t function = function_id(making, node->function);
-    uint32_t id = rb_heapprof_model_locations(making->model) + 1;
-    if (!function || rb_heapprof_ids_add(&making->model->location_ids, &making->model->mem, id) !=
-                         HEAPPROF_IDS_ADDED)
-        return 0;
-    struct heapprof_model_location *location = rb_heapprof_model_add_location(making->model);
-    struct heapprof_model_line *line = location ? rb_heapprof_model_add_line(making->model) : NULL;
-    if (!line) return 0;
-    line->function = function;
-    line->line = node->line;
-    return making->locations[node_number] = id;
-}
-
-static bool
-add_type(struct record_making *making, uint32_t name, const char *unit)
-{
-    uint32_t unit_string = text(making, unit);
-    struct heapprof_model_type *type = rb_heapprof_model_add_type(making->model);
-
-    if (!type || name == HEAPPROF_NO_STRING || unit_string == HEAPPROF_NO_STRING) return false;
-    type->type = name;
-    type->unit = unit_string;
-    return true;
-}
-
-static bool
-add_types(struct record_making *making)
-{
-    static const char *const modes[] = {"wall", "cpu", "gvl"};
-    struct attach_record *record = making->record;
-
-    if (!record->options.in_order) {
-        return add_type(making, text(making, "samples"), "count") &&
-               add_type(making, text(making, modes[record->options.mode]), "nanoseconds");
-    }
-    for (uint32_t i = 1; i <= record->thread_count; i++) {
-        if (!add_type(making, string(making, record->threads[i].label), "nanoseconds"))
-            return false;
-    }
-    return true;
-}
-
-static bool
-add_values(struct record_making *making, const struct attach_record_entry *entry)
-{
-    struct attach_record *record = making->record;
-    uint64_t time = entry->count * record->options.period_ns;
-
-    if (!record->options.in_order) {
-        return rb_heapprof_model_add_number(making->model, entry->count) &&
-               rb_heapprof_model_add_number(making->model, time);
-    }
-    for (uint32_t i = 1; i <= record->thread_count; i++) {
-        if (!rb_heapprof_model_add_number(making->model, i == entry->thread ? time : 0))
-            return false;
-    }
-    return true;
-}
-
-static bool
-add_label(struct record_making *making, uint32_t key, uint32_t thread)
-{
-    const uint32_t numbers[] = {key, string(making, making->record->threads[thread].label), 0, 0};
-
-    for (size_t i = 0; i < 4; i++) {
-        if (numbers[i] == HEAPPROF_NO_STRING ||
-            !rb_heapprof_model_add_number(making->model, numbers[i]))
-            return false;
-    }
-    return true;
-}
-
-static bool
-add_sample(struct record_making *making, const struct attach_record_entry *entry, uint32_t label)
-{
-    const struct heapprof_stacks *stacks = &making->record->stacks;
-    bool labelled = entry->thread && making->record->options.threads;
-    uint32_t depth = entry->stack ? rb_heapprof_stacks_node(stacks, entry->stack)->depth : 0;
-
-    if (!rb_heapprof_model_begin_sample(making->model, depth, labelled)) return false;
-    for (uint32_t node = entry->stack; node; node = rb_heapprof_stacks_node(stacks, node)->parent) {
-        uint32_t id = location_id(making, node);
-        if (!id || !rb_heapprof_model_add_number(making->model, id)) return false;
-    }
-    return add_values(making, entry) && (!labelled || add_label(making, label, entry->thread));
-}
-
-static bool
-add_comments(struct record_making *making, const char *const *comments)
-{
-    for (; *comments; comments++) {
-        uint32_t comment = text(making, *comments);
-        if (comment == HEAPPROF_NO_STRING || !rb_heapprof_model_add_comment(making->model, comment))
-            return false;
-    }
-    return true;
-}
-
-static bool
-make(struct record_making *making, const char *const *comments)
-{
-    struct heapprof_model *model = making->model;
-    uint32_t label = text(making, "thread");
-
-    if (label == HEAPPROF_NO_STRING || !add_types(making) || !add_comments(making, comments))
-        return false;
-    for (uint32_t i = 1; i <= making->record->entry_count; i++) {
-        if (!add_sample(making, &making->record->entries[i], label)) return false;
-    }
-    model->period = (int64_t)making->record->options.period_ns;
-    if (model->type_count) model->period_type = model->types[model->type_count - 1];
-    return true;
-}
-
-struct heapprof_model *
-attach_record_model(struct attach_record *record, const char *const *comments, int64_t time_ns,
-                    int64_t duration_ns)
-{
-    struct record_making making;
-    char message[256];
-    bool made = begin(&making, record) && make(&making, comments) &&
-                rb_heapprof_model_finish(making.model, message, sizeof(message));
-
-    end(&making);
-    if (!made) {
-        rb_heapprof_model_free(making.model);
-        return NULL;
-    }
-    making.model->time_ns = time_ns;
-    making.model->duration_ns = duration_ns;
-    return making.model;
+    if (number > record->roster.program_count) return;
+    struct record_adding adding =
+        begin(record, NULL, &record->roster.programs[number], now_ns);
+    attach_roster_sweep(&record->roster, number, true, ended_i, &adding);
 }

@@ -24,6 +24,7 @@ struct attach_pending_sample {
     uint32_t stack, birth_gc;
     uint64_t size_bytes;
     float    weight;
+    uint32_t given;             /* string: the labels that the program has given */
     struct attach_label label;
 };
 
@@ -52,6 +53,7 @@ attach_settle_fill(struct attach_settling *settling, const struct attach_layout 
         WANT(NUMBER, stack, "heapprof_pending.stack"),
         WANT(NUMBER, birth_gc, "heapprof_pending.birth_gc"),
         WANT(NUMBER, size_bytes, "heapprof_pending.size_bytes"),
+        WANT(NUMBER, given, "heapprof_pending.label"),
         WANT(NUMBER, piece, "heapprof_waiting.piece"),
         WANT(NUMBER, caller, "heapprof_waiting.caller"),
     };
@@ -90,6 +92,7 @@ look_at_ractor(uint64_t ractor, void *data)
     sample.stack = (uint32_t)attach_field_get(&places->stack, copy);
     sample.birth_gc = (uint32_t)attach_field_get(&places->birth_gc, copy);
     sample.size_bytes = attach_field_get(&places->size_bytes, copy);
+    sample.given = (uint32_t)attach_field_get(&places->given, copy);
     memcpy(&sample.weight, copy + places->weight.offset, sizeof(sample.weight));
     if (!attach_labels_find(&settling->labels, looking->vm, sample.object, &sample.label))
         return true;
@@ -148,6 +151,7 @@ attach_settle_free(struct attach_settling *settling, struct heapprof_mem *mem)
 
 struct sought {
     uint64_t key;
+    uint32_t given;  /* string: of a site, its labels */
     uint32_t number; /* 0: not there yet */
 };
 
@@ -160,13 +164,14 @@ static int
 compare_sought(const void *left, const void *right)
 {
     const struct sought *a = left, *b = right;
-    return (a->key > b->key) - (a->key < b->key);
+    int order = (a->key > b->key) - (a->key < b->key);
+    return order ? order : (a->given > b->given) - (a->given < b->given);
 }
 
 static struct sought *
-find(const struct settle_search *search, uint64_t key)
+find(const struct settle_search *search, uint64_t key, uint32_t given)
 {
-    struct sought sought = {.key = key};
+    struct sought sought = { .key = key, .given = given };
     return bsearch(&sought, search->all, search->count, sizeof(sought), compare_sought);
 }
 
@@ -177,7 +182,7 @@ put_in_order(struct settle_search *search)
 
     if (search->count) qsort(search->all, search->count, sizeof(*search->all), compare_sought);
     for (size_t i = 0; i < search->count; i++) {
-        if (kept == 0 || search->all[kept - 1].key != search->all[i].key)
+        if (kept == 0 || compare_sought(&search->all[kept - 1], &search->all[i]) != 0)
             search->all[kept++] = search->all[i];
     }
     search->count = kept;
@@ -185,9 +190,9 @@ put_in_order(struct settle_search *search)
 
 /* The first number that is found stays. */
 static void
-note(const struct settle_search *search, uint64_t key, uint32_t number)
+note(const struct settle_search *search, uint64_t key, uint32_t given, uint32_t number)
 {
-    struct sought *sought = find(search, key);
+    struct sought *sought = find(search, key, given);
     if (sought && !sought->number) sought->number = number;
 }
 
@@ -226,7 +231,7 @@ find_identities(struct entering *entering)
         uint32_t id = identities->ids[entry];
         uintptr_t key = rb_heapprof_address_table_address(addresses, entry);
         if (key && id > 0 && id < identities->numbers.end && identities->all[id].used)
-            note(search, key, id);
+            note(search, key, 0, id);
     }
 }
 
@@ -255,7 +260,7 @@ static uint32_t
 identify(struct entering *entering, uint64_t key, const struct attach_text *name)
 {
     struct heapprof_tables *tables = entering->tables;
-    struct sought *sought = find(&entering->identities, key);
+    struct sought *sought = find(&entering->identities, key, 0);
 
     if (!sought->number) sought->number = add_identity(&tables->identities, key);
     if (!sought->number || !name) return sought->number;
@@ -285,7 +290,8 @@ find_sites(struct entering *entering)
         uint32_t id =
             sample->label.key ? identify(entering, sample->label.key, &sample->label.name) : 0;
         if (sample->label.key && !id) return false;
-        search->all[search->count++].key = site_key(sample->stack, id);
+        search->all[search->count++] = (struct sought){ .key = site_key(sample->stack, id),
+                                                        .given = sample->given };
     }
     for (size_t i = 0; i < settling->waiting_count; i++) {
         uint64_t key = settling->waiting[i].key;
@@ -296,7 +302,7 @@ find_sites(struct entering *entering)
     put_in_order(search);
     for (uint32_t number = 1; number < sites->numbers.end; number++) {
         const struct heapprof_site *site = &sites->all[number];
-        if (site->used) note(search, site_key(site->stack, site->class_id), number);
+        if (site->used) note(search, site_key(site->stack, site->class_id), site->label, number);
     }
     return true;
 }
@@ -304,17 +310,18 @@ find_sites(struct entering *entering)
 /* As rb_heapprof_sites_intern, without the index, and without holds, which a copy does not need.
  * Returns 0 without memory. */
 static uint32_t
-enter_site(struct entering *entering, uint32_t stack, uint32_t class_id)
+enter_site(struct entering *entering, uint32_t stack, uint32_t class_id, uint32_t given)
 {
     struct heapprof_sites *sites = &entering->tables->sites;
-    struct sought *sought = find(&entering->sites, site_key(stack, class_id));
+    struct sought *sought = find(&entering->sites, site_key(stack, class_id), given);
 
     if (sought->number) return sought->number;
     if (!HEAPPROF_NUMBERS_RESERVE(&sites->numbers, sites->mem, sites->all)) return 0;
     sought->number = rb_heapprof_numbers_next(&sites->numbers);
     rb_heapprof_numbers_take(&sites->numbers, &sites->all[sought->number].next_free);
     sites->all[sought->number] =
-        (struct heapprof_site){ .used = true, .stack = stack, .class_id = class_id };
+        (struct heapprof_site){ .used = true, .stack = stack, .class_id = class_id,
+                                .label = given };
     return sought->number;
 }
 
@@ -331,6 +338,9 @@ pending_good_p(const struct heapprof_tables *tables, const struct attach_pending
 
     if (sample->stack &&
         (sample->stack >= stacks->numbers.end || !stacks->nodes[sample->stack].function))
+        return false;
+    if (sample->given && (sample->given >= tables->strings.numbers.end ||
+                          !tables->strings.all[sample->given].length))
         return false;
     return amounts_good_p(sample->weight, sample->size_bytes) && sample->size_bytes <= UINT16_MAX;
 }
@@ -363,8 +373,8 @@ enter_pending(struct entering *entering, const struct attach_pending_sample *pen
         return NULL;
     }
     if (!pending_good_p(tables, pending)) return bad_samples;
-    uint32_t site = enter_site(entering, pending->stack,
-                               identify(entering, pending->label.key, &pending->label.name));
+    uint32_t id = identify(entering, pending->label.key, &pending->label.name);
+    uint32_t site = enter_site(entering, pending->stack, id, pending->given);
     struct heapprof_sample sample = {
         .site = site, .birth_gc = pending->birth_gc, .weight = pending->weight,
         .birth_bytes = (uint16_t)pending->size_bytes, .slot_bytes = (uint16_t)pending->size_bytes,
@@ -385,7 +395,7 @@ enter_waiting(struct entering *entering, const struct attach_waiting_sample *wai
     if (piece->site != HEAPPROF_SITE_WAITING || !amounts_good_p(piece->weight, piece->asked_bytes))
         return bad_blocks;
     uint32_t id = waiting->key ? identify(entering, waiting->key, NULL) : 0;
-    piece->site = enter_site(entering, 0, id | HEAPPROF_SITE_OF_BLOCKS);
+    piece->site = enter_site(entering, 0, id | HEAPPROF_SITE_OF_BLOCKS, 0);
     if (!piece->site) return no_memory;
     entering->facts->total_samples++;
     rb_heapprof_sites_count_alloc(&entering->tables->sites, piece->site, piece->weight,

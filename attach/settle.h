@@ -16,7 +16,7 @@
 
 struct attach_settle_places {
     struct attach_global waiting, waiting_count;
-    struct attach_field pending, object, stack, birth_gc, size_bytes, weight, piece, caller;
+    struct attach_field pending, object, stack, birth_gc, size_bytes, weight, given, piece, caller;
     uint32_t pending_bytes, waiting_bytes;
 };
 

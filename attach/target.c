@@ -127,6 +127,12 @@ attach_target_refresh(struct attach_target *target, char error[ATTACH_TARGET_ERR
 }
 
 bool
+attach_target_remap(struct attach_target *target)
+{
+    return target->kind->remap && target->kind->remap(target);
+}
+
+bool
 attach_target_threads(struct attach_target *target)
 {
     target->thread_count = 0;
@@ -146,6 +152,16 @@ enum attach_target_state
 attach_target_state(struct attach_target *target)
 {
     return target->kind->state(target);
+}
+
+void
+attach_target_blame(struct attach_target *target, char error[ATTACH_TARGET_ERROR_MAX])
+{
+    enum attach_target_state state = attach_target_state(target);
+
+    if (state == ATTACH_TARGET_ENDED) attach_target_say(target, error, "it has ended");
+    if (state == ATTACH_TARGET_REPLACED)
+        attach_target_say(target, error, "it executes another program meanwhile");
 }
 
 /* The index of the first mapping that ends behind the address; mapping_count if there is none. */
@@ -208,9 +224,9 @@ attach_target_read_all(struct attach_target *target, const struct attach_range *
 }
 
 void
-attach_target_ahead_begin(struct attach_target *target)
+attach_target_ahead_begin(struct attach_target *target, enum attach_ahead_kind kind)
 {
-    if (target->runs) attach_ahead_begin(&target->ahead);
+    if (target->runs) attach_ahead_begin(&target->ahead, kind);
 }
 
 void

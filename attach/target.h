@@ -31,6 +31,8 @@ struct attach_mapping {
 struct attach_native_thread {
     pid_t tid;                              /* in the reader's pid namespace: what ptrace needs */
     pid_t inner_tid;                        /* in the target's pid namespace */
+    uint64_t registers_at;                  /* of a core: where its registers are in the file */
+    uint32_t registers_bytes;               /* 0: they are not there */
 };
 
 enum attach_target_state {
@@ -48,6 +50,10 @@ struct attach_target_kind {
     bool (*list_threads)(struct attach_target *target);
     enum attach_target_state (*state)(struct attach_target *target);
     void (*close)(struct attach_target *target);
+    /* The registers of a thread as NT_PRSTATUS has them; of a process, the thread stands still.
+     * NULL: they are not known. */
+    bool (*registers)(struct attach_target *target, pid_t tid, void *words, size_t bytes);
+    bool (*remap)(struct attach_target *target); /* NULL: the mappings never change */
 };
 
 struct attach_target {
@@ -57,6 +63,7 @@ struct attach_target {
     pid_t pid;      /* of a core: the pid that the process had; 0: unknown */
     uint64_t start; /* when it began, in ticks since the machine did; 0: unknown */
     char     name[64];                       /* its name in errors: "process 12" */
+    bool borrows; /* its memory is its parent's: between vfork and exec */
     int end_fd; /* for poll: readable when the process has ended; -1: none */
     struct heapprof_mem mem;
     struct attach_mapping *mappings;       /* in order, none overlaps */
@@ -90,6 +97,10 @@ enum attach_target_state attach_target_state(struct attach_target *target);
  * why. */
 bool attach_target_refresh(struct attach_target *target, char error[ATTACH_TARGET_ERROR_MAX]);
 
+/* Lists the mappings of the same image anew. Returns false if that fails, or if it is no longer the
+ * same. */
+bool attach_target_remap(struct attach_target *target);
+
 /* ---- reading ---- */
 
 /* Reads all of the bytes. Returns false if one of them cannot be read; then to is undefined. */
@@ -110,10 +121,10 @@ attach_target_read_some(struct attach_target *target, uint64_t address, void *to
 bool
 attach_target_read_string(struct attach_target *target, uint64_t address, char *text, size_t size);
 
-/* Begins a look, at whose beginning the reads of the last look are made in one call
+/* Begins a look, at whose beginning the reads of the last look of its kind are made in one call
  * (attach/ahead.h). Between pause and resume all is read from the target itself; and always, if it
  * does not run. */
-void attach_target_ahead_begin(struct attach_target *target);
+void attach_target_ahead_begin(struct attach_target *target, enum attach_ahead_kind kind);
 void attach_target_ahead_pause(struct attach_target *target);
 void attach_target_ahead_resume(struct attach_target *target);
 
@@ -152,6 +163,10 @@ void attach_target_forget_mappings(struct attach_target *target);
 bool attach_target_add_mapping(struct attach_target *target, struct attach_mapping mapping,
                                const char *path);
 bool attach_target_add_thread(struct attach_target *target, struct attach_native_thread thread);
+
+/* Called after a failure. If the target has ended, or executes another file, this is the reason,
+ * and takes the place of what error says. */
+void attach_target_blame(struct attach_target *target, char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* Writes "NAME: what" to error. */
 void attach_target_say(const struct attach_target *target, char *error, const char *format, ...)

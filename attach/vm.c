@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "attach/image.h"
+#include "attach/pages.h"
 
 static const struct attach_want wants[] = {
 #define WANT(member, name, number) ATTACH_WANT_CONTRACT(struct attach_vm, member, name, number),
@@ -55,14 +56,31 @@ static bool
 constants_good_p(const struct attach_vm *vm)
 {
     return vm->symbol_unit > 0 && vm->symbol_entry_size > 0 && vm->frame_bytes > 0 &&
-           vm->symbol_scope_shift < 64 && vm->array_embed_shift < 64 && vm->imemo_shift < 64;
+           vm->jit_chunk_bytes > 0 && vm->symbol_scope_shift < 64 &&
+           vm->array_embed_shift < 64 && vm->imemo_shift < 64 && vm->hash_size_shift < 64 &&
+           vm->special_shift < 64 && vm->env_words < 64 &&
+           vm->float_value.size == sizeof(double);
+}
+
+/* Reads the descriptor of a process through a cache: it is a thousand small reads. A core needs no
+ * cache, and its pages may be cut short. */
+static struct attach_layout *
+read_layout(struct attach_target *target, uint64_t descriptor, char *error)
+{
+    struct attach_pages *pages = target->runs ? malloc(sizeof(*pages)) : NULL;
+
+    if (pages) attach_pages_begin(pages, target);
+    struct attach_layout *layout =
+        attach_layout_read(pages ? &pages->target : target, descriptor, error);
+    free(pages);
+    return layout;
 }
 
 /* The VM of an image. On failure error says what is missing. */
 static bool
 fill(struct attach_vm *vm, const struct attach_image *image, char *error)
 {
-    vm->layout = attach_layout_read(vm->target, image->descriptor, error);
+    vm->layout = read_layout(vm->target, image->descriptor, error);
     if (!vm->layout ||
         !attach_layout_fill(vm->layout, wants, sizeof(wants) / sizeof(*wants), vm, error))
         return false;
@@ -104,6 +122,7 @@ attach_vm_open(struct attach_target *target, char error[ATTACH_TARGET_ERROR_MAX]
         attach_layout_free(vm->layout);
         *vm = (struct attach_vm){0};
     }
+    attach_target_blame(target, error);
     free(vm);
     return NULL;
 }

@@ -12,7 +12,9 @@
 #define ATTACH_VM_CONTRACTS(X) \
     X(stack_contract, "stack", 1) \
     X(line_contract, "line-table", 1) \
-    X(symbol_contract, "symbols", 1)
+    X(symbol_contract, "symbols", 1) \
+    X(jit_contract, "jit-code", 1) \
+    X(locals_contract, "locals", 1)
 
 #define ATTACH_VM_TYPES(X) \
     X(thread_bytes, "rb_thread_t") \
@@ -20,34 +22,45 @@
     X(ec_bytes, "rb_execution_context_t") \
     X(frame_bytes, "rb_control_frame_t") \
     X(body_bytes, "rb_iseq_constant_body") \
+    X(hash_bytes, "RHash") \
     X(line_bytes, "iseq_insn_info_entry") \
     X(line_index_bytes, "succ_index_table") \
-    X(line_block_bytes, "succ_dict_block")
+    X(line_block_bytes, "succ_dict_block") \
+    X(jit_bytes, "heapprof_jit_code") \
+    X(jit_mark_bytes, "heapprof_jit_mark")
 
 #define ATTACH_VM_NUMBERS(X) \
     X(vm_objspace, "rb_vm_t.gc.objspace") \
+    X(vm_main_thread, "rb_vm_t.ractor.main_thread") \
     X(collecting, "rb_objspace_t.flags.during_gc") \
     X(compacting, "rb_objspace_t.flags.during_compacting") \
     X(compactions, "rb_objspace_t.profile.compact_count") \
     X(ractor_id, "rb_ractor_t.pub.id") \
     X(ractor_name, "rb_ractor_t.name") \
     X(ractor_running, "rb_ractor_t.threads.sched.running") \
+    X(ractor_count, "rb_ractor_t.threads.cnt") \
+    X(ractor_blocking, "rb_ractor_t.threads.blocking_cnt") \
+    X(ractor_ready, "rb_ractor_t.threads.sched.readyq_cnt") \
     X(ractor_cache, "rb_ractor_t.newobj_cache") \
     X(thread_ec, "rb_thread_t.ec") \
     X(thread_native, "rb_thread_t.nt") \
+    X(thread_serial, "rb_thread_t.serial") \
     X(thread_status, "rb_thread_t.status") \
     X(thread_blocking, "rb_thread_t.blocking_region_buffer") \
     X(thread_mutex, "rb_thread_t.locking_mutex") \
     X(thread_name, "rb_thread_t.name") \
     X(native_tid, "rb_native_thread.tid") \
+    X(native_dedicated, "rb_native_thread.dedicated") \
     X(ec_stack, "rb_execution_context_t.vm_stack") \
     X(ec_stack_size, "rb_execution_context_t.vm_stack_size") \
     X(ec_frame, "rb_execution_context_t.cfp") \
+    X(ec_tag, "rb_execution_context_t.tag") \
     X(frame_pc, "rb_control_frame_t.pc") \
     X(frame_sp, "rb_control_frame_t.sp") \
     X(frame_iseq, "rb_control_frame_t.iseq") \
     X(frame_ep, "rb_control_frame_t.ep") \
     X(frame_jit, "rb_control_frame_t.jit_return") \
+    X(ec_stack_start, "rb_execution_context_t.machine.stack_start") \
     X(env_ep, "rb_env_t.ep") \
     X(svar_method, "vm_svar.cref_or_me") \
     X(method_definition, "rb_callable_method_entry_t.def") \
@@ -62,12 +75,20 @@
     X(body_label, "rb_iseq_constant_body.location.label") \
     X(body_path, "rb_iseq_constant_body.location.pathobj") \
     X(body_first_line, "rb_iseq_constant_body.location.first_lineno") \
+    X(body_local_names, "rb_iseq_constant_body.local_table") \
+    X(body_local_count, "rb_iseq_constant_body.local_table_size") \
     X(lines, "iseq_insn_info.body") \
     X(line_count, "iseq_insn_info.size") \
     X(line_index, "iseq_insn_info.succ_index_table") \
     X(line_number, "iseq_insn_info_entry.line_no") \
     X(block_rank, "succ_dict_block.rank") \
     X(block_ranks, "succ_dict_block.small_block_ranks") \
+    X(jit_begin, "heapprof_jit_code.code") \
+    X(jit_code_bytes, "heapprof_jit_code.code_bytes") \
+    X(jit_marks, "heapprof_jit_code.marks") \
+    X(jit_mark_count, "heapprof_jit_code.mark_count") \
+    X(jit_mark_code, "heapprof_jit_mark.code") \
+    X(jit_mark_pc, "heapprof_jit_mark.pc") \
     X(basic_flags, "RBasic.flags") \
     X(basic_class, "RBasic.klass") \
     X(moved_to, "RMoved.destination") \
@@ -75,6 +96,8 @@
     X(string_heap, "RString.as.heap.ptr") \
     X(array_length, "RArray.as.heap.len") \
     X(array_heap, "RArray.as.heap.ptr") \
+    X(hash_table_entries, "st_table.num_entries") \
+    X(symbol_string, "RSymbol.fstr") \
     X(class_super, "RClass.super") \
     X(class_path, "rb_classext_t.classpath") \
     X(class_path_permanent, "rb_classext_t.permanent_classpath") \
@@ -95,12 +118,14 @@
     X(block_bits, "succ_dict_block.bits") \
     X(string_embedded, "RString.as.embed.ary") \
     X(array_embedded, "RArray.as.ary") \
-    X(class_ext, "RClass_and_rb_classext_t.classext")
+    X(class_ext, "RClass_and_rb_classext_t.classext") \
+    X(float_value, "RFloat.float_value")
 
 #define ATTACH_VM_GLOBALS(X) \
     X(current_vm, "ruby_current_vm_ptr") \
     X(symbols, "ruby_global_symbols") \
-    X(code_generation, "ruby_vm_code_generation")
+    X(code_generation, "ruby_vm_code_generation") \
+    X(jit_code, "rb_heapprof_jit_code")
 
 #define ATTACH_VM_CONSTANTS(X) \
     X(type_mask, "T_MASK") \
@@ -109,6 +134,9 @@
     X(t_iclass, "T_ICLASS") \
     X(t_string, "T_STRING") \
     X(t_array, "T_ARRAY") \
+    X(t_hash, "T_HASH") \
+    X(t_float, "T_FLOAT") \
+    X(t_symbol, "T_SYMBOL") \
     X(t_imemo, "T_IMEMO") \
     X(t_moved, "T_MOVED") \
     X(singleton_flag, "FL_SINGLETON") \
@@ -116,11 +144,29 @@
     X(array_embed_flag, "RARRAY_EMBED_FLAG") \
     X(array_embed_mask, "RARRAY_EMBED_LEN_MASK") \
     X(array_embed_shift, "RARRAY_EMBED_LEN_SHIFT") \
+    X(hash_table_flag, "RHASH_ST_TABLE_FLAG") \
+    X(hash_size_mask, "RHASH_AR_TABLE_SIZE_MASK") \
+    X(hash_size_shift, "RHASH_AR_TABLE_SIZE_SHIFT") \
+    X(q_nil, "Qnil") \
+    X(q_true, "Qtrue") \
+    X(q_false, "Qfalse") \
+    X(q_undef, "Qundef") \
+    X(fixnum_flag, "RUBY_FIXNUM_FLAG") \
+    X(flonum_flag, "RUBY_FLONUM_FLAG") \
+    X(flonum_mask, "RUBY_FLONUM_MASK") \
+    X(symbol_flag, "RUBY_SYMBOL_FLAG") \
+    X(special_shift, "RUBY_SPECIAL_SHIFT") \
     X(imemo_shift, "FL_USHIFT") \
     X(imemo_mask, "IMEMO_MASK") \
     X(imemo_svar, "imemo_svar") \
     X(imemo_method, "imemo_ment") \
     X(env_local_flag, "VM_ENV_FLAG_LOCAL") \
+    X(frame_mask, "VM_FRAME_MAGIC_MASK") \
+    X(frame_cfunc, "VM_FRAME_MAGIC_CFUNC") \
+    X(frame_ifunc, "VM_FRAME_MAGIC_IFUNC") \
+    X(frame_dummy, "VM_FRAME_MAGIC_DUMMY") \
+    X(frame_finish, "VM_FRAME_FLAG_FINISH") \
+    X(env_words, "VM_ENV_DATA_SIZE") \
     X(iseq_main, "ISEQ_TYPE_MAIN") \
     X(iseq_top, "ISEQ_TYPE_TOP") \
     X(iseq_method, "ISEQ_TYPE_METHOD") \
@@ -138,7 +184,11 @@
     X(symbol_unit, "ID_ENTRY_UNIT") \
     X(symbol_entry_size, "ID_ENTRY_SIZE") \
     X(symbol_scope_shift, "ID_SCOPE_SHIFT") \
-    X(symbol_last_operator, "tLAST_OP_ID")
+    X(symbol_scope_mask, "ID_SCOPE_MASK") \
+    X(symbol_local, "ID_LOCAL") \
+    X(symbol_last_operator, "tLAST_OP_ID") \
+    X(jit_returned, "HEAPPROF_JIT_RETURNED") \
+    X(jit_chunk_bytes, "HEAPPROF_JIT_CHUNK_BYTES")
 
 /* In words; may be below 0. */
 #define ATTACH_VM_INDEXES(X) \

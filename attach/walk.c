@@ -25,18 +25,19 @@ attach_walk_free(struct attach_walk *walk)
 
 /* ---- the copy ---- */
 
-/* Reads the place of a stack from a copy of the execution context. */
+/* Reads the place of a stack from a copy of the execution context. A thread that begins has no
+ * stack, and then one without a frame. */
 static bool
 find_place(const struct attach_vm *vm, const void *copy, struct attach_walk_place *place)
 {
     place->stack = attach_field_get(&vm->ec_stack, copy);
     place->frame = attach_field_get(&vm->ec_frame, copy);
     uint64_t words = attach_field_get(&vm->ec_stack_size, copy);
-    if (!place->stack || !place->frame) {
+    uint64_t end = place->stack + words * ATTACH_WORD;
+    if (!place->stack || !place->frame || place->frame == end) {
         *place = (struct attach_walk_place){0};
         return true;
     }
-    uint64_t end = place->stack + words * ATTACH_WORD;
     if (words > UINT64_MAX / 16 || end < place->stack || end - place->stack < vm->frame_bytes)
         return false;
     place->dummy = end - vm->frame_bytes; /* the outermost frame, which is no code's */
@@ -194,19 +195,25 @@ read_environment(const struct attach_walk *walk, uint64_t ep, struct environment
     return true;
 }
 
+/* Reads an environment. If it is moving to the heap, the new place stands where its flags belong
+ * (vm/names/frames.c), and *ep is set to that. */
+static bool
+find_environment(const struct attach_walk *walk, uint64_t *ep, struct environment *environment)
+{
+    if (!read_environment(walk, *ep, environment)) return false;
+    if (environment->flags & 1) return true;
+    return attach_vm_get(walk->vm, environment->flags, &walk->vm->env_ep, ep) &&
+           read_environment(walk, *ep, environment);
+}
+
 static uint64_t
 method_of(struct attach_walk *walk, struct attach_codes *codes, uint64_t ep)
 {
-    struct attach_vm *vm = walk->vm;
+    const struct attach_vm *vm = walk->vm;
     struct environment environment;
 
     for (int i = 0; ep && i < ENVIRONMENTS_MAX; i++) {
-        if (!read_environment(walk, ep, &environment)) return 0;
-        if (!(environment.flags & 1)) { /* it is moving to the heap, and the new place stands here
-                                           (vm/names/frames.c) */
-            if (!attach_vm_get(vm, environment.flags, &vm->env_ep, &ep)) return 0;
-            if (!read_environment(walk, ep, &environment)) return 0;
-        }
+        if (!find_environment(walk, &ep, &environment)) return 0;
         uint64_t method = attach_code_method(codes, environment.method);
         if (method || environment.flags & vm->env_local_flag) return method;
         ep = environment.previous & ~UINT64_C(3);
@@ -222,9 +229,54 @@ attach_walk_code(struct attach_walk *walk, struct attach_codes *codes, size_t fr
     struct attach_code_key code = {.iseq = attach_field_get(&vm->frame_iseq, copy)};
 
     if (code.iseq) code.pc = attach_field_get(&vm->frame_pc, copy);
-    /* Compiled code writes the pc of a method that it calls late; a frame without one is passed
-     * over otherwise. */
-    if (frame == 0 && code.pc == 0 && attach_field_get(&vm->frame_jit, copy)) code.pc = UINT64_MAX;
     code.method = method_of(walk, codes, attach_field_get(&vm->frame_ep, copy));
     return code;
+}
+
+enum attach_walk_kind
+attach_walk_kind(const struct attach_walk *walk, size_t frame)
+{
+    const struct attach_vm *vm = walk->vm;
+    const unsigned char *copy = frame_at(walk, frame);
+    uint64_t ep = attach_field_get(&vm->frame_ep, copy);
+    struct environment environment;
+
+    if (!find_environment(walk, &ep, &environment))
+        return attach_field_get(&vm->frame_iseq, copy) ? ATTACH_WALK_RUBY : ATTACH_WALK_C;
+    uint64_t magic = environment.flags & vm->frame_mask;
+    if (magic == vm->frame_dummy) return ATTACH_WALK_NAME;
+    if (magic == vm->frame_cfunc || magic == vm->frame_ifunc) return ATTACH_WALK_C;
+    return environment.flags & vm->frame_finish ? ATTACH_WALK_ENTRY : ATTACH_WALK_RUBY;
+}
+
+bool
+attach_walk_pc_old_p(const struct attach_walk *walk, size_t frame)
+{
+    const struct attach_vm *vm = walk->vm;
+    const unsigned char *copy = frame_at(walk, frame);
+
+    return frame == 0 && walk->torn == 0 && attach_field_get(&vm->frame_iseq, copy) &&
+           attach_field_get(&vm->frame_jit, copy);
+}
+
+uint64_t
+attach_walk_iseq(const struct attach_walk *walk, size_t frame)
+{
+    const struct attach_vm *vm = walk->vm;
+    const unsigned char *copy = frame_at(walk, frame);
+    bool counts = attach_field_get(&vm->frame_pc, copy) || attach_walk_pc_old_p(walk, frame);
+
+    return counts ? attach_field_get(&vm->frame_iseq, copy) : 0;
+}
+
+/* The variables stand before the words that describe the environment. */
+bool
+attach_walk_locals(const struct attach_walk *walk, size_t frame, uint64_t *values, size_t count)
+{
+    uint64_t ep = attach_field_get(&walk->vm->frame_ep, frame_at(walk, frame));
+    uint64_t words = count + walk->vm->env_words - 1;
+    struct environment environment;
+
+    return find_environment(walk, &ep, &environment) &&
+           (count == 0 || read_values(walk, ep - words * ATTACH_WORD, values, count * ATTACH_WORD));
 }

@@ -55,4 +55,26 @@ void attach_walk_cut_torn(struct attach_walk *walk);
 struct attach_code_key
 attach_walk_code(struct attach_walk *walk, struct attach_codes *codes, size_t frame);
 
+/* How a frame was begun. */
+enum attach_walk_kind {
+    ATTACH_WALK_RUBY,  /* Ruby code, called by the Ruby code outside of it */
+    ATTACH_WALK_ENTRY, /* Ruby code, for which C code has entered the interpreter */
+    ATTACH_WALK_C,     /* a C method, or a block of C */
+    ATTACH_WALK_NAME   /* it runs nothing: it names a file that is being read */
+};
+
+enum attach_walk_kind attach_walk_kind(const struct attach_walk *walk, size_t frame);
+
+/* True if compiled code has run for that frame, and the frame has called no other: its pc is old if
+ * the thread runs. */
+bool attach_walk_pc_old_p(const struct attach_walk *walk, size_t frame);
+
+/* The code of a frame, an iseq; 0: it is a C method, or does not count. */
+uint64_t attach_walk_iseq(const struct attach_walk *walk, size_t frame);
+
+/* Reads the values of the local variables of a frame that has so many. Returns false if they cannot
+ * be read. */
+bool attach_walk_locals(const struct attach_walk *walk, size_t frame, uint64_t *values,
+                        size_t count);
+
 #endif
