@@ -59,8 +59,9 @@ command_line(const struct cli *cli, char *program)
         snprintf(words[count++], size, "%s%s%s", option->name, option->value ? "=" : "", value);
     }
     words[count++] = "--";
+    bool dashes = cli->values[CLI_CONFIRM] || cli->values[CLI_EXTCONF];
     for (size_t i = 0; i < cli->operand_count; i++) {
-        if (i == cli->before_dashes && cli->values[CLI_CONFIRM]) words[count++] = "--";
+        if (i == cli->before_dashes && dashes) words[count++] = "--";
         words[count++] = cli->operands[i];
     }
     return words;
@@ -105,12 +106,15 @@ static const struct cli_example examples[] = {
     { "heapprof barriers --fix ext/date | patch -p1", "add the missing barriers" },
     { "heapprof barriers --extconf .",
       "a gem that was not built: run its extconf.rb in a temporary directory" },
+    { "heapprof barriers --extconf . -- --with-zlib-dir=/opt/zlib", "with an argument for it" },
+    { "heapprof barriers list.c",
+      "a file alone: the ruby in PATH, or $RUBY, tells where its headers are" },
     { 0 }
 };
 
 const struct cli_command cli_barriers_command = {
     .name = "barriers",
-    .arguments = "[options] DIR... | FILE... [-- COMMAND]",
+    .arguments = "[options] DIR... | FILE... [-- COMMAND | ARGUMENTS]",
     .summary = "Find stores into an extension's objects that have no write barrier",
     .description =
         "Reads the C and C++ sources of extensions by the compiler's own library, libclang. A "
@@ -124,7 +128,8 @@ const struct cli_command cli_barriers_command = {
         "that it is stored into is known, "
         "`warning` if not. In a directory it looks for extensions, which have a Makefile of mkmf's "
         "or a compile_commands.json. It "
-        "runs nothing of them. All files together are one extension.\n\n"
+        "runs nothing of them. All files together are one extension; a file without a Makefile "
+        "beside it gets the headers of $RUBY, or of the ruby in PATH.\n\n"
         "With --confirm it first runs the command behind \"--\" under RUBY_WBCHECK. Then it prints "
         "a table with a verdict for each "
         "store. `confirmed`: the collector missed a barrier at that field of that type, in a "

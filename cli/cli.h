@@ -83,7 +83,7 @@ const struct cli_command *cli_find_words(char *const *words, size_t count, size_
  * word of each command whose first word is that word, after a space. Returns how many there are. */
 size_t cli_family(FILE *out, const char *word);
 
-/* The version of the ruby that heapprof comes with, as "3.4.5". */
+/* The version of the ruby that heapprof comes with, as "3.4.9". */
 extern const char cli_ruby_version[];
 
 /* Says which command was meant by words that name none. */

@@ -25,7 +25,8 @@
     X(graph_stuck) \
     X(graph_view) \
     X(graph_convert) \
-    GROUP("A running process, from outside", stacks) \
+    GROUP("A running process, from outside", ps) \
+    X(ps) \
     X(stacks) \
     X(record) \
     X(watch) \

@@ -5,29 +5,6 @@
 
 #include "report/export.h"
 
-/* The formats, in the order of the choices. A format without an export is a profile. */
-static const struct {
-    const char *name;
-    report_export_i *export;
-    bool positive;           /* the format has no values below 0 */
-} formats[] = {
-    {"pprof", NULL, false},
-    {"collapsed", report_export_collapsed, true},
-    {"speedscope", report_export_speedscope, true},
-    {"json", report_export_json, false},
-    {"csv", report_export_csv, false},
-    {"perfetto", report_export_perfetto, true},
-};
-
-static size_t
-find_format(const char *name)
-{
-    size_t format = 0;
-
-    while (strcmp(formats[format].name, name)) format++; /* parse.c has checked the name */
-    return format;
-}
-
 /* Whether a sample has a value below 0. The profile is then a difference. */
 static bool
 negative_p(const struct heapprof_model *model)
@@ -45,22 +22,30 @@ negative_p(const struct heapprof_model *model)
     return negative;
 }
 
+/* Frames then differ by their functions only. */
+static void
+drop_lines(struct heapprof_model *model)
+{
+    for (uint32_t i = 0; i < model->line_count; i++)
+        model->lines[i].line = model->lines[i].column = 0;
+}
+
 static int
 convert(struct cli *cli, const struct heapprof_model *model)
 {
-    size_t format = find_format(cli->values[CLI_TO]);
+    const struct report_format *format = report_format_find(cli->values[CLI_TO]);
     const char *path = cli->operands[0];
     uint32_t type;
 
     if (!cli_type(cli, path, model, cli->values[CLI_BY], &type)) return CLI_WRONG;
-    if (formats[format].positive && negative_p(model)) {
+    if (format->positive && negative_p(model)) {
         return cli_wrong(cli, "%s: has values below 0, which %s cannot show", cli_name(path),
                          cli->values[CLI_TO]);
     }
-    if (!formats[format].export) return cli_save(cli, model, cli->values[CLI_OUTPUT]);
+    if (!format->write) return cli_save(cli, model, cli->values[CLI_OUTPUT]);
     FILE *out = cli_output_open(cli);
     if (!out) return CLI_WRONG;
-    return formats[format].export(out, model, type) ? cli_output_end(cli, out)
+    return format->write(out, model, type) ? cli_output_end(cli, out)
                                                     : cli_wrong(cli, "no memory");
 }
 
@@ -73,22 +58,24 @@ run(struct cli *cli)
     if (!cli->values[CLI_TO]) return cli_usage(cli, "--to=FORMAT is missing");
     model = cli_read(cli, cli->operands[0]);
     if (!model) return CLI_WRONG;
+    if (cli->values[CLI_NO_LINES]) drop_lines(model);
     status = convert(cli, model);
     rb_heapprof_model_free(model);
     return status;
 }
 
 static const struct cli_option options[] = {
-    {CLI_TO, "pprof collapsed speedscope json csv perfetto", "Which format"},
+    {CLI_TO, "pprof collapsed speedscope json csv perfetto svg callgrind firefox", "Which format"},
     {CLI_BY, "inuse_space inuse_objects alloc_space alloc_objects ...",
      "Which value to write, if the format has only one"},
+    {CLI_NO_LINES, NULL, "Write functions without their lines"},
     CLI_OUTPUT_OPTION,
     {0}
 };
 
 static const struct cli_example examples[] = {
-    { "heapprof convert heap.pb.gz --to collapsed | flamegraph.pl > heap.svg",
-      "a picture, by Brendan Gregg's script" },
+    { "heapprof convert heap.pb.gz --to svg -o heap.svg",
+      "a flame graph, for a browser or a report" },
     { "heapprof convert heap.pb.gz --to speedscope -o heap.speedscope.json",
       "for speedscope, with every sample type" },
     { "heapprof convert heap.pb.gz --to json | jq .comments", "all that the file says, as JSON" },
@@ -102,7 +89,8 @@ const struct cli_command cli_convert_command = {
     .description =
         "Writes the profile in one of these formats: pprof (gzip'd), collapsed (a line\n"
         "for each stack), speedscope, json (everything that is in the file), csv (a line for each\n"
-        "sample), perfetto (a trace like those of heapprofd).",
+        "sample), perfetto (a trace like those of heapprofd), svg (a flame graph as a picture),\n"
+        "callgrind (for KCachegrind and callgrind_annotate), firefox (for profiler.firefox.com).",
     .readers = "with --output only the owner of the file (mode 0600). A file that the shell makes "
                "of stdout (>) has the\n"
                "mode that its umask leaves.",

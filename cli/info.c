@@ -159,6 +159,36 @@ put_version(const struct heapprof_model *model)
     }
 }
 
+/* The ruby that the profile was written by: the length of its version in *text, or 0 if the profile
+ * does not say, as those of other programs. */
+static int
+base_version(const struct heapprof_model *model, const char **text)
+{
+    static const char ruby[] = "ruby ";
+    const char *build = rb_heapprof_model_comment(model, HEAPPROF_COMMENT_BUILD);
+
+    if (!build || strncmp(build, ruby, strlen(ruby)) || !strstr(build, "+heapprof ")) return 0;
+    *text = build + strlen(ruby);
+    return (int)strcspn(*text, " ");
+}
+
+static bool
+base_tested_p(const struct heapprof_model *model)
+{
+    return !strstr(rb_heapprof_model_comment(model, HEAPPROF_COMMENT_BUILD), HEAPPROF_UNTESTED);
+}
+
+static void
+put_base(const struct heapprof_model *model)
+{
+    const char *version;
+    int length = base_version(model, &version);
+
+    if (length == 0) return;
+    report_print(stdout, "ruby      %.*s, %s with heapprof\n", length, version,
+                 base_tested_p(model) ? "tested" : "not tested");
+}
+
 static void
 put_size(const struct heapprof_model *model)
 {
@@ -238,6 +268,7 @@ put_text(const struct facts *facts, const char *name)
 
     put_line("file", name);
     put_version(model);
+    put_base(model);
     put_times(model);
     put_size(model);
     put_period(model);
@@ -279,9 +310,15 @@ put_json(const struct facts *facts, const char *name)
 {
     const struct heapprof_model *model = facts->model;
     struct report_json json = {.out = stdout};
+    const char *version;
+    int length;
 
     report_json_begin(&json, '{');
     report_json_member_text(&json, "file", name);
+    if ((length = base_version(model, &version)) != 0) {
+        report_json_member_string(&json, "ruby", version, (size_t)length);
+        report_json_member_bool(&json, "ruby_tested", base_tested_p(model));
+    }
     report_json_member_integer(&json, "time_ns", model->time_ns);
     report_json_member_integer(&json, "duration_ns", model->duration_ns);
     report_json_member_integer(&json, "samples", (int64_t)model->sample_count);

@@ -1,6 +1,7 @@
 /* options.c - the table of options (options.h) as data, and by letter and name. */
 #include "cli/options.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 const struct cli_option_words cli_option_words[CLI_OPTION_COUNT] = {
@@ -33,12 +34,20 @@ cli_option_of_letter(char letter)
     }
 }
 
+static bool
+same_p(const char *name, const char *word, size_t length)
+{
+    return strlen(name) == length && !strncmp(name, word, length);
+}
+
 enum cli_option_id
-cli_option_of_name(const char *name, size_t length)
+cli_option_of_name(const char *word, size_t length)
 {
     for (enum cli_option_id option = CLI_NO_OPTION + 1; option < CLI_OPTION_COUNT; option++) {
-        const char *other = cli_option_words[option].name;
-        if (strlen(other) == length && !strncmp(other, name, length)) return option;
+        if (same_p(cli_option_words[option].name, word, length)) return option;
     }
+#define SECOND_NAME(name, option) if (same_p(name, word, length)) return CLI_##option;
+    CLI_SECOND_NAMES(SECOND_NAME)
+#undef SECOND_NAME
     return CLI_NO_OPTION;
 }

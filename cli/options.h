@@ -35,7 +35,7 @@
     WORD(NO_SOURCES, "--no-sources",  NULL,      "No lines of source") \
     /* what is written, and where */ \
     LETTER(OUTPUT,   "--output",   'o', "FILE",    "The file that is written; \"-\" is stdout") \
-    WORD(TO,         "--to",          "FORMAT",  "The format that is written") \
+    WORD(TO,         "--to",          "FORMAT",  "The format that is written; also --format") \
     LETTER(KEEP,     "--keep",     'k', "N",       "How many files of a series are kept") \
     LETTER(QUIET,    "--quiet",    'q', NULL,      "Nothing is said at the end") \
     WORD(JSON,       "--json",        NULL,      "The answer is JSON") \
@@ -58,6 +58,10 @@
     WORD(STOP,       "--stop",        "WHOM",    "What is stopped while it is read") \
     WORD(THREADS,    "--threads",     NULL,      "Each thread by itself") \
     WORD(FIBERS,     "--fibers",      NULL,      "Also fibers that do not run") \
+    WORD(NATIVE,     "--native",      NULL,      "Also C functions") \
+    WORD(NATIVE_ALL, "--native-all",  NULL,      "Also C functions of Ruby itself") \
+    WORD(LOCALS,     "--locals",      NULL,      "Local variables, with their classes") \
+    WORD(VALUES,     "--values",      NULL,      "Short values of local variables") \
     WORD(IDLE,       "--idle",        NULL,      "Also threads that wait") \
     WORD(GC,         "--gc",          NULL,      "Garbage collection as a function") \
     WORD(CHILDREN,   "--children",    NULL,      "Also child processes") \
@@ -72,6 +76,8 @@
     WORD(SHOW,       "--show",        "KINDS",   "Which kinds of leaks are shown") \
     WORD(SUPPRESSIONS, "--suppressions", "FILE", "Known leaks, which are not shown") \
     WORD(GENERATE,   "--gen-suppressions", NULL, "With each leak the line that would suppress it") \
+    WORD(BASELINE,   "--baseline",    "FILE",    "What was known before, which is not shown") \
+    WORD(WRITE_BASELINE, "--write-baseline", "FILE", "A file for --baseline is written") \
     WORD(EXITCODE,   "--exitcode",    "N",       "Exit status if something was found") \
     /* barriers */ \
     WORD(EXTCONF,    "--extconf",     NULL,      "An extconf.rb is run") \
@@ -87,6 +93,10 @@
     WORD(OPTION_TABLE, "--options",     NULL,      "The table of options") \
     WORD(PROCESSES,  "--processes",   NULL,      "The Ruby processes that may be read")
 
+/* What other programs call an option: (name, option). It is accepted like the option's own name. */
+#define CLI_SECOND_NAMES(X) \
+    X("--format", TO)
+
 /* Spellings of earlier versions: (command, spelling, option). They work, and a line says what to
  * type instead. */
 #define CLI_OLD_SPELLINGS(X) \
@@ -95,7 +105,6 @@
     X("memcheck",    "--out",    OUTPUT) \
     X("memcheck",    "--core",   RUBY) \
     X("memcheck",    "-s",       SUPPRESSIONS) \
-    X("record",      "--format", TO) \
     X("record",      "-f",       TO) \
     X("record",      "-t",       THREADS) \
     X("record",      "-c",       CHILDREN) \
@@ -131,10 +140,10 @@ struct cli_option_words {
 
 extern const struct cli_option_words cli_option_words[CLI_OPTION_COUNT];
 
-/* The option of a letter, and of the first `length` bytes of a word. Both return CLI_NO_OPTION if
- * no option has that letter or name. */
+/* The option of a letter, and of the first `length` bytes of a word, which may be its second name.
+ * Both return CLI_NO_OPTION if no option has that letter or name. */
 enum cli_option_id cli_option_of_letter(char letter);
-enum cli_option_id cli_option_of_name(const char *name, size_t length);
+enum cli_option_id cli_option_of_name(const char *word, size_t length);
 
 struct cli_old_spelling {
     const char *command, *spelling;

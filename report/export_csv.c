@@ -46,6 +46,7 @@ bool
 report_export_csv(FILE *out, const struct heapprof_model *model, uint32_t type)
 {
     struct heapprof_samples samples;
+    struct report_stacks stacks = report_stacks_of(model, true);
     bool room = rb_heapprof_samples_begin(&samples, model);
 
     (void)type; /* all types are written */
@@ -56,7 +57,7 @@ report_export_csv(FILE *out, const struct heapprof_model *model, uint32_t type)
         putc('"', out);
         put_labels(out, &samples);
         fputs("\",\"", out);
-        report_put_stack(out, &samples, true);
+        report_put_stack(out, &stacks, &samples);
         fputs("\"\r\n", out);
     }
     rb_heapprof_samples_end(&samples);

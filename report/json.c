@@ -8,6 +8,7 @@
 
 #include "base/unseen.h"
 #include "base/utf8.h"
+#include "report/text.h"
 
 #define PIECE 1024 /* bytes of a string that are converted to UTF-8 at once */
 
@@ -135,6 +136,31 @@ report_json_number(struct report_json *json, double number)
     if (!isfinite(number)) fputs("null", json->out);
     else if (number == floor(number) && fabs(number) < 1e15) fprintf(json->out, "%.0f", number);
     else fprintf(json->out, "%.6g", number);
+}
+
+void
+report_json_exact(struct report_json *json, double number)
+{
+    char text[REPORT_AMOUNT_MAX];
+
+    begin_thing(json);
+    report_exact(text, number);
+    fputs(isfinite(number) ? text : "null", json->out);
+}
+
+void
+report_json_milliseconds(struct report_json *json, int64_t ns)
+{
+    enum { MILLISECOND = 1000000 };
+    int digits = 6, rest = (int)(ns % MILLISECOND);
+
+    begin_thing(json);
+    if (ns < 0) putc('-', json->out);
+    fprintf(json->out, "%"PRIu64, (ns < 0 ? -(uint64_t)ns : (uint64_t)ns) / MILLISECOND);
+    if (rest < 0) rest = -rest;
+    if (rest == 0) return;
+    for (; rest % 10 == 0; rest /= 10) digits--;
+    fprintf(json->out, ".%0*d", digits, rest);
 }
 
 void

@@ -36,6 +36,8 @@ void report_json_model_string(struct report_json *json, const struct heapprof_mo
 void report_json_integer(struct report_json *json, int64_t number);
 void report_json_unsigned(struct report_json *json, uint64_t number);
 void report_json_number(struct report_json *json, double number); /* null if not finite */
+void report_json_exact(struct report_json *json, double number); /* null if not finite */
+void report_json_milliseconds(struct report_json *json, int64_t ns); /* as 12.5, exactly */
 void report_json_bool(struct report_json *json, bool value);
 void report_json_null(struct report_json *json);
 

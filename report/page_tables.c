@@ -390,6 +390,30 @@ report_page_tables_add(struct report_page_tables *tables, const struct heapprof_
     return done;
 }
 
+bool
+report_page_tables_add_type(struct report_page_tables *tables, const struct heapprof_model *model,
+                            uint32_t type, const char *directory)
+{
+    uint32_t *types = malloc(((size_t)model->type_count + 1) * sizeof(*types));
+
+    report_page_tables_init(tables, 1, directory);
+    for (uint32_t i = 0; types && i < model->type_count; i++) types[i] = i != type;
+    bool added = types && report_page_tables_add(tables, model, types, 1);
+    free(types);
+    return added;
+}
+
+enum report_page_owner
+report_page_tables_owner(const struct report_page_tables *tables, uint32_t function)
+{
+    const uint32_t *file =
+        report_tuples_get(&tables->files, report_tuples_get(&tables->functions, function)[1]);
+    const char *belongs = rb_heapprof_strings_get(&tables->strings, file[1], NULL);
+
+    if (file[2]) return REPORT_PAGE_OWN;
+    return belongs[0] == '(' ? REPORT_PAGE_OTHER : REPORT_PAGE_GEM;
+}
+
 /* ---- folding ---- */
 
 /* Marks in keep, by node, each node that is not too small in that type. widths is scratch, by

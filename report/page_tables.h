@@ -39,6 +39,17 @@ void report_page_tables_free(struct report_page_tables *tables);
 bool report_page_tables_add(struct report_page_tables *tables, const struct heapprof_model *model,
                             const uint32_t *types, int sign);
 
+/* Makes tables of one type of the model, and adds its samples. Returns false if there is no memory.
+ * To be freed either way. */
+bool report_page_tables_add_type(struct report_page_tables *tables,
+                                 const struct heapprof_model *model, uint32_t type,
+                                 const char *directory);
+
+/* Whose code a function of the tables is (own.h). */
+enum report_page_owner {REPORT_PAGE_OTHER, REPORT_PAGE_OWN, REPORT_PAGE_GEM};
+enum report_page_owner report_page_tables_owner(const struct report_page_tables *tables,
+                                                uint32_t function);
+
 /* Makes large tables smaller. If there are too many nodes, each node goes that is under a
  * 50,000th of the total in every type. Its rows then belong to its caller. If there are too many
  * rows, each row loses its labels that is under a millionth in every type. Such rows of one node

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "report/own.h"
+#include "report/text.h"
+#include "report/text.h"
 
 bool
 report_row_of_others_p(const struct report_groups *groups, uint32_t row)
@@ -119,14 +121,12 @@ static char *
 line_title(const struct report_frame *frame, const char *directory)
 {
     const char *file = report_short_path(frame->file, directory);
-    char line[32];
+    char line[REPORT_LINE_MAX], behind[REPORT_LINE_MAX + 8];
 
-    if (!strcmp(frame->name, file)) {
-        snprintf(line, sizeof(line), ":%lld", (long long)frame->line);
-        return join(file, line, "", "");
-    }
-    snprintf(line, sizeof(line), ":%lld:in '", (long long)frame->line);
-    return join(file, line, frame->name, "'");
+    report_line(line, frame->line);
+    if (!strcmp(frame->name, file)) return join(file, line, "", "");
+    snprintf(behind, sizeof(behind), "%s:in '", line);
+    return join(file, behind, frame->name, "'");
 }
 
 char *
@@ -206,7 +206,7 @@ show_frame(void *data, const struct report_frame *frame, bool own)
 {
     struct shown_frames *frames = data;
     bool near = frames->count++ < frames->groups->question.frames;
-    char text[4096];
+    char text[4096], line[REPORT_LINE_MAX];
     int length = 0;
 
     if (!near && (!own || frames->own_shown)) return;
@@ -214,7 +214,8 @@ show_frame(void *data, const struct report_frame *frame, bool own)
     text[0] = '\0';
     const char *file = report_short_path(frame->file, frames->directory);
     bool template = file[0] && !strcmp(frame->name, file);
-    if (file[0]) length = snprintf(text, sizeof(text), "%s:%lld", file, (long long)frame->line);
+    report_line(line, frame->line);
+    if (file[0]) length = snprintf(text, sizeof(text), "%s%s", file, line);
     if (length >= 0 && (size_t)length < sizeof(text) && !template) {
         size_t left = sizeof(text) - (size_t)length;
         if (frame->name[0])

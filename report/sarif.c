@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/version.h"
+
 #define FILE_MOST 4096
 
 void
@@ -21,6 +23,8 @@ report_sarif_tool(struct report_json *json, const char *name, const struct repor
     report_json_member_begin(json, "tool", '{');
     report_json_member_begin(json, "driver", '{');
     report_json_member_text(json, "name", name);
+    report_json_member_text(json, "version", HEAPPROF_VERSION);
+    report_json_member_text(json, "informationUri", HEAPPROF_URI);
     report_json_member_begin(json, "rules", '[');
     for (size_t i = 0; i < count; i++) {
         report_json_begin(json, '{');

@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "report/names.h"
+#include "report/own.h"
 
 #define PIECE 256
 
@@ -49,29 +50,62 @@ report_put_line(FILE *out, const char *name, char semicolon, bool double_quotes)
     }
 }
 
-void
-report_put_stack(FILE *out, const struct heapprof_samples *samples, bool double_quotes)
+struct report_stacks
+report_stacks_of(const struct heapprof_model *model, bool double_quotes)
 {
-    const struct heapprof_model *model = samples->model;
+    return (struct report_stacks){ .defined = report_definitions_p(model),
+                                   .double_quotes = double_quotes,
+                                   .directories = rb_heapprof_model_comment(model, "directory: ") };
+}
+
+/* A template is called by its file, which is not written twice. */
+static void
+put_frame(FILE *out, const struct report_stacks *stacks, const struct report_frame *frame)
+{
+    const char *file = report_short_path(frame->file, stacks->directories);
+    bool placed = frame->line > 0 && file[0] && !frame->native;
+    bool template = placed && !strcmp(frame->name, file);
+
+    if (frame->name[0]) report_put_line(out, frame->name, ':', stacks->double_quotes);
+    else fprintf(out, "0x%"PRIx64, frame->address);
+    if (!placed) return;
+    if (!template) {
+        fputs(" (", out);
+        report_put_line(out, file, ':', stacks->double_quotes);
+    }
+    fprintf(out, template ? ":%"PRId64 : ":%"PRId64")", frame->line);
+}
+
+/* Writes the frames of a location, the outermost first. */
+static void
+put_location(FILE *out, const struct report_stacks *stacks, const struct heapprof_model *model,
+             uint32_t place)
+{
+    const struct heapprof_model_location *location = &model->locations[place];
+    uint32_t line = location[1].first_line;
+
+    do {
+        uint64_t number = line > location->first_line ? --line : REPORT_NO_LINE | place;
+        struct report_frame frame =
+            report_frame_of(model, number, stacks->defined, stacks->directories);
+        frame.address = location->address;
+        put_frame(out, stacks, &frame);
+        if (line > location->first_line) putc(';', out);
+    } while (line > location->first_line);
+}
+
+void
+report_put_stack(FILE *out, const struct report_stacks *stacks,
+                 const struct heapprof_samples *samples)
+{
     const char *table = report_vm_table(samples);
-    bool first = true;
-    char address[32];
 
     if (table) {
-        report_put_line(out, table, ':', double_quotes);
+        report_put_line(out, table, ':', stacks->double_quotes);
         return;
     }
     for (uint32_t i = samples->location_count; i-- > 0;) {
-        const struct heapprof_model_location *location = &model->locations[samples->locations[i]];
-        uint32_t line = location[1].first_line;
-        do {
-            const struct heapprof_model_line *at =
-                line > location->first_line ? &model->lines[--line] : NULL;
-            if (!first) putc(';', out);
-            first = false;
-            const char *name =
-                report_frame_name(model, samples->locations[i], at, address, sizeof(address));
-            report_put_line(out, name, ':', double_quotes);
-        } while (line > location->first_line);
+        put_location(out, stacks, samples->model, samples->locations[i]);
+        if (i > 0) putc(';', out);
     }
 }

@@ -6,10 +6,22 @@
 
 #include "pprof/model.h"
 
-/* Writes the functions' names, the outermost first, with ';' between them. A ';' in a name
- * becomes ':'. A character that ends a line becomes a space. With double_quotes, each '"' is
- * written twice. Memory of a table of the VM has the table's name as its stack (names.h). */
-void report_put_stack(FILE *out, const struct heapprof_samples *samples, bool double_quotes);
+/* How the stacks of a profile are written. */
+struct report_stacks {
+    bool        defined;       /* report_definitions_p (names.h) */
+    bool        double_quotes; /* each '"' is written twice */
+    const char *directories;   /* the application's, as the profile says (own.h), or NULL */
+};
+
+struct report_stacks report_stacks_of(const struct heapprof_model *model, bool double_quotes);
+
+/* Writes "main (app.rb:3);Cart#load (app/cart.rb:7);Array#map": the outermost function first, with
+ * ';' between them. The place is that of the line that runs. It is left out if it is not known,
+ * and of a C function, which has that of its caller. A ';' in a name becomes ':'. A character that
+ * ends a line becomes a space. Memory of a table of the VM has the table's name as its stack
+ * (names.h). */
+void report_put_stack(FILE *out, const struct report_stacks *stacks,
+                      const struct heapprof_samples *samples);
 
 /* Writes a text as one line of UTF-8. A character that ends a line becomes a space, and a ';'
  * becomes the character semicolon. With double_quotes, each '"' is written twice. */

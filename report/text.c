@@ -8,6 +8,7 @@
 #endif
 #include "report/text.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -99,6 +100,15 @@ report_amount(char text[REPORT_AMOUNT_MAX], double value, const char *unit)
     put_unit(text + length, REPORT_AMOUNT_MAX - length, unit);
 }
 
+void
+report_exact(char text[REPORT_AMOUNT_MAX], double value)
+{
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, REPORT_AMOUNT_MAX, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) return;
+    }
+}
+
 const char *
 report_plural(uint64_t count, const char *one, const char *many)
 {
@@ -118,6 +128,13 @@ void
 report_share(char text[REPORT_AMOUNT_MAX], double part, double whole)
 {
     snprintf(text, REPORT_AMOUNT_MAX, "%.1f%%", whole != 0 ? 100 * part / whole : 0.0);
+}
+
+void
+report_line(char text[REPORT_LINE_MAX], int64_t line)
+{
+    if (line) snprintf(text, REPORT_LINE_MAX, ":%" PRId64, line);
+    else snprintf(text, REPORT_LINE_MAX, " (line unknown)");
 }
 
 /* ---- names ---- */

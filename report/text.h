@@ -13,6 +13,9 @@
  * sample type's: "bytes", "nanoseconds", "count". An unknown unit stands behind the number. */
 void report_amount(char text[REPORT_AMOUNT_MAX], double value, const char *unit);
 
+/* Writes a number with as many digits as it takes to read it back: "0.1", "1e+100", "nan". */
+void report_exact(char text[REPORT_AMOUNT_MAX], double value);
+
 /* Returns the noun for that many: one or many. */
 const char *report_plural(uint64_t count, const char *one, const char *many);
 
@@ -20,6 +23,11 @@ const char *report_plural(uint64_t count, const char *one, const char *many);
 
 /* Writes "1 file", "12,345 files". */
 void report_count(char text[REPORT_COUNT_MAX], uint64_t count, const char *one, const char *many);
+
+#define REPORT_LINE_MAX 32 /* bytes, with the NUL */
+
+/* Writes what stands behind the name of a file: ":12". For line 0 it is " (line unknown)". */
+void report_line(char text[REPORT_LINE_MAX], int64_t line);
 
 /* Writes a share in percent, "30.2%". */
 void report_share(char text[REPORT_AMOUNT_MAX], double part, double whole);

@@ -18,7 +18,7 @@ struct page {
 
 /* ---- the page ---- */
 
-/* " (2026-11-22 22:10:03 +0000, pid 42, app.rb, ruby 3.4.5)" */
+/* " (2026-11-22 22:10:03 +0000, pid 42, app.rb, ruby 3.4.9)" */
 static void
 put_process(const struct graph *graph)
 {

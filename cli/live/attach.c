@@ -8,6 +8,7 @@
 #include "attach/heap.h"
 #include "attach/origin.h"
 #include "attach/rights.h"
+#include "cli/live/named.h"
 #include "pprof/reader.h"
 #include "profiler/pprof.h"
 
@@ -25,6 +26,36 @@ parse_pid(const char *text, int64_t *pid)
     return true;
 }
 
+bool
+cli_attach_pid(const struct cli *cli, const char *name, int64_t *pid)
+{
+    char advice[CLI_KIND_ADVICE_MAX];
+
+    if (parse_pid(name, pid)) return true;
+    if (!cli_kind_advise(advice, cli_kind_of_file(name), cli->command, name))
+        return (*pid = cli_named(cli, name)) != 0;
+    cli_wrong(cli, "%s: %s", name, advice);
+    return false;
+}
+
+static struct attach_target *
+opened(const struct cli *cli, struct attach_target *target, const char *error,
+       enum cli_attach_to to)
+{
+    if (!target) cli_wrong(cli, "%s", error);
+    else attach_rights_drop(to == CLI_ATTACH_AND_SIGNAL);
+    return target;
+}
+
+struct attach_target *
+cli_attach_open_pid(const struct cli *cli, int64_t pid, enum cli_attach_to to)
+{
+    char error[ATTACH_TARGET_ERROR_MAX];
+    struct attach_target *target = attach_target_open_pid(pid, error);
+
+    return opened(cli, target, error, to);
+}
+
 struct attach_target *
 cli_attach_open(const struct cli *cli, const char *name, enum cli_attach_to to)
 {
@@ -32,18 +63,10 @@ cli_attach_open(const struct cli *cli, const char *name, enum cli_attach_to to)
     struct attach_target *target;
     int64_t pid;
 
-    if (to == CLI_ATTACH_CORE) target = attach_target_open_core(name, error);
-    else if (!parse_pid(name, &pid)) {
-        char advice[CLI_KIND_ADVICE_MAX];
-        bool file = cli_kind_advise(advice, cli_kind_of_file(name), cli->command, name);
-        cli_wrong(cli, "%s: %s", name,
-                  file ? advice : "is not a PID; give the number of a process");
-        return NULL;
-    }
-    else target = attach_target_open_pid(pid, error);
-    if (!target) cli_wrong(cli, "%s", error);
-    else attach_rights_drop(to == CLI_ATTACH_AND_SIGNAL);
-    return target;
+    if (to != CLI_ATTACH_CORE)
+        return cli_attach_pid(cli, name, &pid) ? cli_attach_open_pid(cli, pid, to) : NULL;
+    target = attach_target_open_core(name, error);
+    return opened(cli, target, error, to);
 }
 
 enum attach_look_mode
@@ -51,6 +74,25 @@ cli_attach_mode(const char *stop)
 {
     if (!stop || !strcmp(stop, "auto")) return ATTACH_LOOK_AUTO;
     return strcmp(stop, "always") ? ATTACH_LOOK_NEVER : ATTACH_LOOK_ALWAYS;
+}
+
+enum attach_native_which
+cli_attach_native(const struct cli *cli)
+{
+    if (cli->values[CLI_NATIVE_ALL]) return ATTACH_NATIVE_ALL;
+    return cli->values[CLI_NATIVE] ? ATTACH_NATIVE_CALLED : ATTACH_NATIVE_NONE;
+}
+
+bool
+cli_attach_native_usable_p(const struct cli *cli)
+{
+    if (cli_attach_native(cli) == ATTACH_NATIVE_NONE ||
+        cli_attach_mode(cli->values[CLI_STOP]) != ATTACH_LOOK_NEVER)
+        return true;
+    cli_usage(cli, "%s: C functions can be read only while a thread stands still; leave out "
+              "--stop=never", cli_option_words[cli->values[CLI_NATIVE] ? CLI_NATIVE
+                                                                       : CLI_NATIVE_ALL].name);
+    return false;
 }
 
 static struct heapprof_model *
@@ -80,4 +122,14 @@ cli_attach_heap(struct attach_vm *vm, struct attach_stop *stop, char error[ATTAC
     struct heapprof_model *model = model_of(vm, snapshot, error);
     rb_heapprof_snapshot_free(snapshot);
     return model;
+}
+
+void
+cli_attach_json_name(struct report_json *json, const char *key, const struct attach_names *names,
+                     uint32_t string)
+{
+    size_t length;
+    const char *text = attach_names_text(names, string, &length);
+
+    report_json_member_string(json, key, text, length);
 }

@@ -2,9 +2,11 @@
 #include "cli/live/backtraces.h"
 
 #include <inttypes.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "attach/origin.h"
+#include "cli/live/attach.h"
+#include "cli/live/locals.h"
 #include "report/own.h"
 #include "report/text.h"
 
@@ -18,21 +20,15 @@ get(const struct attach_looks *looks, uint32_t string, size_t *length)
     return attach_names_text(looks->names, string, length);
 }
 
-/* The directory of the program, which is where the application's files are, in a static buffer; or
- * NULL if it is not known. */
-static const char *
+/* The directory of the program, which is where the application's files are, in a block from malloc;
+ * or NULL if it is not known. */
+static char *
 directory_of(const struct attach_target *target)
 {
-    static char text[ATTACH_ORIGIN_TEXT_MAX];
-    char *directory, *end;
+    char text[ATTACH_ORIGIN_TEXT_MAX];
 
     attach_origin_text(target, text);
-    directory = strstr(text, "directory: ");
-    if (!directory) return NULL;
-    directory += strlen("directory: ");
-    end = strchr(directory, '\n');
-    if (end) *end = '\0';
-    return *directory ? directory : NULL;
+    return attach_origin_value(text, "directory");
 }
 
 /* Returns which of the stack's frames is the innermost of the application; or count if none is. */
@@ -43,6 +39,7 @@ find_own(const struct attach_looks *looks, const struct attach_look_stack *stack
     for (size_t i = 0; i < stack->count; i++) {
         const struct heapprof_function *function =
             attach_names_get(looks->names, looks->frames[stack->first + i].function);
+        if (looks->frames[stack->first + i].native) continue;
         if (function->path && report_own_p(get(looks, function->path, NULL), directory)) return i;
     }
     return stack->count;
@@ -54,12 +51,13 @@ static void
 put_frame(FILE *out, const struct attach_looks *looks, const struct attach_look_frame *frame)
 {
     const struct heapprof_function *function = attach_names_get(looks->names, frame->function);
+    char line[REPORT_LINE_MAX];
 
     fputs("    ", out);
     if (function->path) {
         report_put(out, get(looks, function->path, NULL), 0, false);
-        if (frame->line) fprintf(out, ":%"PRIu32, frame->line);
-        fputs(":in ", out);
+        report_line(line, frame->line);
+        fprintf(out, "%s:in ", line);
     }
     putc('\'', out);
     report_put(out, get(looks, function->name, NULL), 0, false);
@@ -79,19 +77,31 @@ put_name(FILE *out, struct attach_looks *looks, uint64_t string)
     putc('"', out);
 }
 
+static void
+put_place(FILE *out, const struct attach_looks *looks, const struct attach_look_frame *frame,
+          const char *directory)
+{
+    const struct heapprof_function *function = attach_names_get(looks->names, frame->function);
+
+    if (function->path) {
+        report_print(out, "%s:%" PRIu32 " in ",
+                     report_short_path(get(looks, function->path, NULL), directory), frame->line);
+    }
+    report_print(out, "'%s'", get(looks, function->name, NULL));
+}
+
 /* Writes where in the application the thread is, if that is not its first frame. */
 static void
 put_own(FILE *out, const struct attach_looks *looks, const struct attach_look_stack *stack,
         const char *directory)
 {
-    size_t own = find_own(looks, stack, directory);
-    if (own == 0 || own == stack->count) return;
+    size_t own = find_own(looks, stack, directory), first = 0;
 
-    const struct attach_look_frame *frame = &looks->frames[stack->first + own];
-    const struct heapprof_function *function = attach_names_get(looks->names, frame->function);
-    report_print(out, " at %s:%" PRIu32 " in '%s'",
-                 report_short_path(get(looks, function->path, NULL), directory), frame->line,
-                 get(looks, function->name, NULL));
+    while (first < stack->count && looks->frames[stack->first + first].native) first++;
+    if (own == first || own == stack->count) return;
+
+    fputs(" at ", out);
+    put_place(out, looks, &looks->frames[stack->first + own], directory);
 }
 
 static void
@@ -113,8 +123,10 @@ put_stack(FILE *out, struct attach_looks *looks, size_t number, bool ractors, co
         put_name(out, looks, stack->thread.ractor_name);
     }
     fputs(stack->failed ? ", its stack cannot be read\n" : "\n", out);
-    for (size_t i = 0; i < stack->count; i++)
+    for (size_t i = 0; i < stack->count; i++) {
         put_frame(out, looks, &looks->frames[stack->first + i]);
+        cli_locals_text(out, looks, &looks->frames[stack->first + i]);
+    }
 }
 
 static bool
@@ -129,24 +141,15 @@ several_ractors_p(const struct attach_looks *looks)
 static void
 put_all(FILE *out, struct attach_looks *looks)
 {
-    const char *directory = directory_of(looks->target);
+    char *directory = directory_of(looks->target);
     bool ractors = several_ractors_p(looks);
 
     report_print(out, "%s\n", looks->target->name);
     for (size_t i = 0; i < looks->stack_count; i++) put_stack(out, looks, i, ractors, directory);
+    free(directory);
 }
 
 /* ---- as JSON ---- */
-
-static void
-json_interned(struct report_json *json, const struct attach_looks *looks, const char *key,
-              uint32_t string)
-{
-    size_t length;
-    const char *text = get(looks, string, &length);
-
-    report_json_member_string(json, key, text, length);
-}
 
 static void
 json_name(struct report_json *json, struct attach_looks *looks, const char *key, uint64_t string)
@@ -166,11 +169,13 @@ json_frame(struct report_json *json, const struct attach_looks *looks,
     const struct heapprof_function *function = attach_names_get(looks->names, frame->function);
 
     report_json_begin(json, '{');
-    json_interned(json, looks, "label", function->name);
-    json_interned(json, looks, "path", function->path);
+    cli_attach_json_name(json, "label", looks->names, function->name);
+    cli_attach_json_name(json, "path", looks->names, function->path);
     report_json_key(json, "line");
     if (frame->line) report_json_unsigned(json, frame->line);
     else report_json_null(json);
+    report_json_member_bool(json, "native", frame->native);
+    if (looks->locals.wanted) cli_locals_json(json, looks, frame);
     report_json_end(json, '}');
 }
 
@@ -201,7 +206,7 @@ json_stack(struct report_json *json, struct attach_looks *looks,
 static void
 json_all(struct report_json *json, struct attach_looks *looks)
 {
-    const char *directory = directory_of(looks->target);
+    char *directory = directory_of(looks->target);
 
     report_json_begin(json, '{');
     report_json_member_integer(json, "pid", looks->target->pid);
@@ -212,13 +217,25 @@ json_all(struct report_json *json, struct attach_looks *looks)
     }
     report_json_end(json, ']');
     report_json_end(json, '}');
+    free(directory);
 }
 
 /* ---- either ---- */
 
+void
+cli_backtraces_where(FILE *out, struct attach_looks *looks, const struct attach_look_stack *stack)
+{
+    char *directory = directory_of(looks->target);
+    size_t own = find_own(looks, stack, directory);
+
+    if (own == stack->count) own = 0;
+    if (stack->count) put_place(out, looks, &looks->frames[stack->first + own], directory);
+    free(directory);
+}
+
 bool
-cli_backtraces(struct attach_target *target, enum attach_look_mode mode, bool fibers, FILE *out,
-               struct report_json *json, char error[ATTACH_TARGET_ERROR_MAX])
+cli_backtraces(struct attach_target *target, const struct cli_backtraces_options *wanted,
+               FILE *out, struct report_json *json, char error[ATTACH_TARGET_ERROR_MAX])
 {
     struct heapprof_mem mem;
     struct attach_names names;
@@ -226,10 +243,12 @@ cli_backtraces(struct attach_target *target, enum attach_look_mode mode, bool fi
 
     rb_heapprof_mem_init(&mem, NAMES_BYTES_MOST);
     attach_names_init(&names, &mem);
-    struct attach_looks *looks = attach_look_open(target, &names, mode, error);
+    struct attach_looks *looks = attach_look_open(target, &names, wanted->mode, error);
     if (looks) {
-        looks->with_fibers = fibers;
-        looked = attach_look(looks);
+        looks->with_fibers = wanted->fibers;
+        looks->locals.wanted = wanted->locals;
+        looks->locals.with_values = wanted->values;
+        looked = attach_look_native(looks, wanted->native) && attach_look(looks);
         attach_target_say(target, error, "it ended meanwhile");
     }
     if (looked && json) json_all(json, looks);

@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/processor.h"
 #include "attach/rights.h"
 #include "cli/live/attach.h"
+#include "os/clock.h"
+#include "report/text.h"
 
 enum {RATE_MOST = 100000};
 
@@ -51,64 +54,102 @@ static enum attach_record_mode
 read_mode(const char *mode)
 {
     if (!mode || !strcmp(mode, "wall")) return ATTACH_RECORD_WALL;
-    return strcmp(mode, "cpu") ? ATTACH_RECORD_GVL : ATTACH_RECORD_CPU;
+    if (!strcmp(mode, "cpu")) return ATTACH_RECORD_CPU;
+    return strcmp(mode, "off") ? ATTACH_RECORD_GVL : ATTACH_RECORD_OFF;
 }
 
+/* A series of files needs names. */
 static bool
-read_options(struct record_session *session, struct attach_record_options *options)
+read_every(struct record_session *session, bool pprof)
 {
-    struct cli *cli = session->cli;
-    const char *format = cli->values[CLI_TO] ? cli->values[CLI_TO] : "pprof";
-    bool labels = !strcmp(format, "pprof"), chart = !strcmp(format, "chart");
+    const struct cli *cli = session->cli;
+    const char *out = cli->values[CLI_OUTPUT];
 
-    if (!read_rate(cli, &session->period_ns) || !read_duration(cli, &session->end_ns)) return false;
-    *options = (struct attach_record_options){
-        .mode = read_mode(cli->values[CLI_MODE]),
-        .threads = cli->values[CLI_THREADS] && labels,
-        .thread_frames = cli->values[CLI_THREADS] && !labels && !chart,
-        .idle = cli->values[CLI_IDLE],
-        .collections = cli->values[CLI_GC],
-        .no_lines = cli->values[CLI_NO_LINES],
-        .in_order = chart,
-        .period_ns = (uint64_t)session->period_ns,
-    };
-    return true;
-}
-
-static int
-record_and_save(struct record_session *session)
-{
-    record_look(session);
-    const char *why = why_not(session);
-    return why ? cli_wrong(session->cli, "%s", why) : record_save(session);
-}
-
-/* Whether the text is a number, and so a process. Any other text is a command. */
-static bool
-pid_p(const char *text)
-{
-    return text[strspn(text, "-0123456789")] == 0;
-}
-
-static bool
-add_pids(struct record_session *session)
-{
-    for (size_t i = 0; i < session->cli->operand_count; i++) {
-        struct attach_target *target =
-            cli_attach_open(session->cli, session->cli->operands[i], CLI_ATTACH_PROCESS);
-        if (!target) return false;
-        pid_t pid = target->pid;
-        attach_target_close(target);
-        if (!attach_processes_add(&session->processes, pid)) return false;
+    if (!cli_series_options(&session->series, cli)) return false;
+    if (session->series.every > 0 && (out ? !strcmp(out, "-") : !pprof)) {
+        cli_usage(cli, "--every writes several files: give --output=FILE, "
+                  "in which %%n is a number");
+        return false;
     }
     return true;
 }
 
-static int
-record_pids(struct record_session *session)
+static bool
+read_options(struct record_session *session)
 {
-    if (!add_pids(session)) return CLI_WRONG;
-    if (!session->end_ns) session->end_ns = 10 * RECORD_SECOND_NS;
+    struct attach_record_options *options = &session->options;
+    struct cli *cli = session->cli;
+    const char *format = cli->values[CLI_TO] ? cli->values[CLI_TO] : "pprof";
+    bool firefox = !strcmp(format, "firefox"), labels = firefox || !strcmp(format, "pprof");
+    bool chart = !strcmp(format, "chart");
+
+    if (!read_rate(cli, &session->period_ns) || !read_duration(cli, &session->end_ns) ||
+        !read_every(session, labels))
+        return false;
+    *options = (struct attach_record_options){
+        .mode = read_mode(cli->values[CLI_MODE]),
+        .threads = firefox || (cli->values[CLI_THREADS] && labels),
+        .thread_frames = cli->values[CLI_THREADS] && !labels && !chart,
+        .process_frames = !labels,
+        .idle = cli->values[CLI_IDLE],
+        .collections = cli->values[CLI_GC],
+        .no_lines = cli->values[CLI_NO_LINES],
+        .in_order = chart,
+        .period_ns = session->period_ns,
+    };
+    return true;
+}
+
+/* Of a series that ends before it has looked again, there is no further file. */
+static int
+record_and_save(struct record_session *session)
+{
+    record_look(session);
+    if (session->series.files.number && !session->record.pace.taken) return session->status;
+    const char *why = why_not(session);
+    int status = why ? cli_wrong(session->cli, "%s", why) : record_save(session);
+
+    return status != CLI_DONE ? status : session->status;
+}
+
+/* A process that cannot be read is told, and the others are recorded. Returns false if an operand
+ * means no process, or several. */
+static bool
+add_processes(struct record_session *session)
+{
+    const struct cli *cli = session->cli;
+    int64_t pid;
+
+    for (size_t i = 0; i < cli->operand_count; i++) {
+        if (!cli_attach_pid(cli, cli->operands[i], &pid)) return false;
+        struct attach_target *target = cli_attach_open_pid(cli, pid, CLI_ATTACH_PROCESS);
+        if (!target) continue;
+        attach_target_close(target);
+        if (!attach_processes_add(&session->processes, (pid_t)pid)) return false;
+    }
+    return session->processes.count > 0;
+}
+
+/* Says how a command is recorded, if the operands may be one. */
+static void
+say_command(const struct cli *cli)
+{
+    if (cli->operands[0][strspn(cli->operands[0], "0123456789")] == 0) return;
+    fprintf(stderr, "heapprof record: to run a command, type heapprof record --");
+    for (size_t i = 0; i < cli->operand_count; i++) report_print(stderr, " %s", cli->operands[i]);
+    fputc('\n', stderr);
+}
+
+static int
+record_processes(struct record_session *session)
+{
+    attach_processor_at_once();
+    if (!add_processes(session)) {
+        say_command(session->cli);
+        return CLI_WRONG;
+    }
+    if (!session->end_ns && !session->series.every) session->end_ns = 10 * RECORD_SECOND_NS;
+    record_begin(session, rb_heapprof_clock_ns(CLOCK_MONOTONIC));
     return record_and_save(session);
 }
 
@@ -117,10 +158,13 @@ static int
 record_command(struct record_session *session)
 {
     struct cli_child child;
+    int64_t now_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
     int error = cli_child_start(&child, session->cli->operands, NULL);
 
+    record_begin(session, now_ns);
     if (error) return cli_child_not_run(session->cli, &child, error);
     session->child = &child;
+    attach_processor_at_once();
     attach_rights_drop(false);
     attach_processes_add(&session->processes, child.pid);
     int status = record_and_save(session);
@@ -132,38 +176,45 @@ static int
 run(struct cli *cli)
 {
     struct record_session session = {.cli = cli};
-    struct attach_record_options options;
-    int status;
 
-    if (!read_options(&session, &options)) return CLI_USAGE;
-    if (!record_writable_p(cli)) return CLI_WRONG;
-    attach_record_init(&session.record, &options);
+    if (cli->before_dashes && cli->before_dashes < cli->operand_count)
+        return cli_usage(cli, "give processes, or a command behind --");
+    if (!read_options(&session) || !cli_attach_native_usable_p(cli)) return CLI_USAGE;
+    if (!record_writable_p(&session)) return CLI_WRONG;
     attach_processes_init(&session.processes, &session.record.names,
                           cli_attach_mode(cli->values[CLI_STOP]), cli->values[CLI_CHILDREN]);
-    session.processes.with_cpu = options.mode == ATTACH_RECORD_CPU;
-    status = pid_p(cli->operands[0]) ? record_pids(&session) : record_command(&session);
+    session.processes.wanted = attach_record_wanted(&session.options);
+    session.processes.native = cli_attach_native(cli);
+    int status = cli->before_dashes ? record_processes(&session) : record_command(&session);
     attach_processes_free(&session.processes);
     attach_record_free(&session.record);
+    cli_series_free(&session.series);
     return status;
 }
 
 static const struct cli_option options[] = {
     { CLI_RATE, NULL, "Look N times a second (default: 99)" },
     { CLI_DURATION, NULL, "How long to record (default: 10; a command: until it ends)" },
-    { CLI_MODE, "wall cpu gvl",
+    { CLI_MODE, "wall cpu gvl off",
       "Which time counts. wall: all that is not idle. cpu: on a processor. gvl: with Ruby's global "
-      "lock" },
+      "lock. off: waiting, and what for" },
     { CLI_STOP, "auto always never", "Which threads to stop while they are read (default: auto)" },
     { CLI_THREADS, NULL, "Count each thread by itself" },
+    CLI_NATIVE_OPTIONS,
     { CLI_IDLE, NULL,
       "Also count threads that sleep, or wait for other threads or for the network" },
     { CLI_GC, NULL, "Show garbage collection as a function" },
     { CLI_CHILDREN, NULL, "Record child processes, too" },
     { CLI_NO_LINES, NULL, "Count by function, not by line" },
-    { CLI_TO, "pprof collapsed speedscope chart",
-      "What to write. chart: what ran when (default: pprof)" },
+    { CLI_TO, "pprof collapsed speedscope chart svg callgrind firefox",
+      "What to write. chart: what ran when. svg: a flame graph (default: pprof)" },
     { CLI_OUTPUT, NULL,
-      "Where to write it (default: heapprof-PID-time.pb.gz; other formats: stdout)" },
+      "Where to write it (default: a new heapprof-PID-time.pb.gz, heapprof-PID-time-2.pb.gz and so "
+      "on; other formats: stdout). With --every, %p is the PID and %n counts" },
+    { CLI_EVERY, NULL,
+      "Write a file every SECONDS, until ^C or until the process ends. Each has the time since the "
+      "one before" },
+    { CLI_KEEP, NULL, "Keep the newest N of these. 0 keeps all (default: 10)" },
     { 0 }
 };
 
@@ -171,6 +222,8 @@ static const struct cli_example examples[] = {
     { "heapprof record 4242", "ten seconds of that process, a hundred times a second" },
     { "heapprof record --mode cpu --threads -o time.pb.gz -- bundle exec rake import",
       "a command until it ends" },
+    { "heapprof record puma --every 60 --keep 10",
+      "a flight recorder: the last ten minutes are always on disk" },
     { "heapprof record 4242 --to chart -o chart.json && npx speedscope chart.json",
       "what came after what" },
     { 0 }
@@ -178,12 +231,30 @@ static const struct cli_example examples[] = {
 
 const struct cli_command cli_record_command = {
     .name = "record",
-    .arguments = "[options] PID... | -- COMMAND...",
+    .arguments = "[options] PID|NAME... | -- COMMAND...",
     .summary = "Record where a running Ruby spends its time",
     .description =
         "Looks at a process, or at a command from its start, many times a second, and writes how\n"
-        "often it saw each stack. `heapprof stacks --help` says what rights it needs, and which\n"
-        "threads it stops.\n"
+        "often it saw each stack. `heapprof stacks --help` says how processes are named, what\n"
+        "rights it needs, which threads it stops, and when a line is unknown. Other programs show\n"
+        "such a line as 0. Of several processes, those that have ended are left out.\n"
+        "\n"
+        "Each look stands for the time since the look before, by the clock. So looks that come\n"
+        "late cost detail, not time. The modes count:\n"
+        "  wall  the time of each thread that runs, waits for a processor, for Ruby's global lock\n"
+        "        (GVL), for a Mutex or for a disk. With --idle also the other threads\n"
+        "  cpu   the time that the kernel has given to each thread on a processor. It is counted\n"
+        "        where the thread is seen running next. \"(ran when nobody looked)\" is what was\n"
+        "        never seen: threads that were too short, and threads that are not Ruby's\n"
+        "  gvl   the time of each thread that has the GVL\n"
+        "  off   the time of each thread that waits. The innermost frame says for what, and so\n"
+        "        does the label \"waits\": IO, lock, sleep, GVL, or run queue (for a processor)\n"
+        "\n"
+        "NAME is what a running Ruby is called, as \"puma\"; `heapprof ps` lists them. If several\n"
+        "processes are given, each sample is labelled with the pid, title and container of its\n"
+        "process, and formats without labels have the process as the outermost frame. With\n"
+        "--children, processes that begin later are found by the kernel's list of forks, which\n"
+        "needs root outside of a container, or else by their numbers at each look.\n"
         "\n"
         "It ends after --duration, at ^C, or when the process ends, and writes what it has. The\n"
         "last line on stderr says how many looks were taken, how many were due, and how many came\n"

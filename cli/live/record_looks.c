@@ -4,11 +4,8 @@
 #include <signal.h>
 #include <time.h>
 
+#include "attach/processor.h"
 #include "os/clock.h"
-
-/* How often new processes are looked for. REFRESH_NS holds while a process is being looked at,
- * START_REFRESH_NS while one is starting, and WAIT_REFRESH_NS while there is neither. */
-enum { REFRESH_NS = 200000000, START_REFRESH_NS = 5000000, WAIT_REFRESH_NS = 50000000 };
 
 static volatile sig_atomic_t interrupted;
 
@@ -18,7 +15,23 @@ interrupt(int signal)
     interrupted = signal;
 }
 
-static void
+/* Returns false without memory. */
+static bool
+label(struct record_session *session, struct attach_process *process)
+{
+    struct attach_record *record = &session->record;
+    char pid[24];
+
+    snprintf(pid, sizeof(pid), "%d", (int)process->pid);
+    process->renamed = false;
+    return attach_record_label(record, process->looks, ATTACH_ROSTER_PID, pid) &&
+           attach_record_label(record, process->looks, ATTACH_ROSTER_TITLE, process->title) &&
+           attach_record_label(record, process->looks, ATTACH_ROSTER_CONTAINER,
+                               process->container);
+}
+
+/* A look is of the moment at which it begins. Returns whether all processes were seen. */
+static bool
 look_at_all(struct record_session *session)
 {
     bool all = true;
@@ -26,11 +39,16 @@ look_at_all(struct record_session *session)
     for (size_t i = 0; i < session->processes.count; i++) {
         struct attach_process *process = &session->processes.all[i];
         if (!process->looks) continue;
-        if (!session->origin[0]) attach_origin_text(process->target, session->origin);
-        if (!attach_processes_look(&session->processes, process)) all = false;
-        else if (!attach_record_add(&session->record, process->looks, 1)) session->memory = true;
+        if (process->renamed && !label(session, process)) session->memory = true;
+        uint32_t number = process->looks->number;
+        int64_t now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
+        if (!attach_processes_look(&session->processes, process)) {
+            all = false;
+            if (!process->looks) attach_record_end(&session->record, number, now);
+        }
+        else if (!attach_record_add(&session->record, process->looks, now)) session->memory = true;
     }
-    session->taken += all;
+    return all;
 }
 
 static bool
@@ -42,15 +60,28 @@ any_open_p(const struct record_session *session)
     return false;
 }
 
+/* Of several processes, says which have ended, or cannot be read. */
+static void
+say_ended(struct record_session *session)
+{
+    for (size_t i = 0; session->cli->operand_count > 1 && i < session->processes.count; i++) {
+        struct attach_process *process = &session->processes.all[i];
+        if (session->child || process->child || process->told || !process->over) continue;
+        process->told = true;
+        if (process->was_open)
+            fprintf(stderr, "heapprof record: process %d has ended\n", (int)process->pid);
+        else cli_wrong(session->cli, "%s", process->error);
+    }
+}
+
 /* Opens new processes. Returns false if no process is left, and none can come. While a command
  * runs, it may still become a Ruby. */
 static bool
 refresh(struct record_session *session, int64_t now)
 {
-    if (now < session->refresh_ns) return true;
-    size_t left = attach_processes_refresh(&session->processes);
-    session->refresh_ns = now + (any_open_p(session) ? REFRESH_NS :
-                                 session->processes.starting ? START_REFRESH_NS : WAIT_REFRESH_NS);
+    size_t left = attach_processes_refresh(&session->processes, now);
+
+    say_ended(session);
     return left > 0 || session->child;
 }
 
@@ -62,31 +93,45 @@ sleep_until(int64_t ns)
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL); /* a signal ends the sleep */
 }
 
-/* Takes a look at each tick. Ticks that pass during a look are late; they are counted and left
- * out. */
+void
+record_begin(struct record_session *session, int64_t now_ns)
+{
+    attach_record_init(&session->record, &session->options, now_ns);
+    session->wall_began_ns = rb_heapprof_clock_ns(CLOCK_REALTIME);
+    attach_pace_begin(&session->record.pace, session->period_ns, now_ns);
+    session->next_file_ns =
+        session->series.every > 0 ? now_ns + (int64_t)(session->series.every * 1e9) : INT64_MAX;
+}
+
+/* Writes what was seen, and begins again where that ends. A file that cannot be written is told,
+ * and the next one is tried. */
+static void
+turn_over(struct record_session *session, int64_t now_ns)
+{
+    if (record_save(session) != CLI_DONE) session->status = CLI_WRONG;
+    attach_processes_close(&session->processes);
+    attach_record_free(&session->record);
+    record_begin(session, now_ns);
+}
+
+/* Takes a look at each tick, and one at the end, so that all of the time is seen. Ticks that pass
+ * during a look are late: they are left out, and the next look stands for their time, too. */
 static void
 look_until_it_ends(struct record_session *session)
 {
-    int64_t next = session->began_ns;
+    bool last = false;
 
-    while (!interrupted && !session->memory &&
-           !(session->child && cli_child_poll(session->child))) {
+    while (!last && !session->memory && !(session->child && cli_child_poll(session->child))) {
         int64_t now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
-        if (session->end_ns && now >= session->end_ns) break;
-        if (!refresh(session, now)) break;
-        if (any_open_p(session)) {
-            session->asked++;
-            look_at_all(session);
-        }
-        next += session->period_ns;
-        now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
-        if (next < now) {
-            uint64_t missed = (uint64_t)((now - next) / session->period_ns + 1);
-            session->asked += any_open_p(session) ? missed : 0;
-            session->late += any_open_p(session) ? missed : 0;
-            next += (int64_t)missed * session->period_ns;
-        }
-        sleep_until(next);
+        last = interrupted || (session->end_ns && now >= session->end_ns);
+        if (!last && !refresh(session, now)) break;
+        bool open = any_open_p(session), all = open && look_at_all(session);
+        int64_t next = attach_pace_next(&session->record.pace,
+                                        rb_heapprof_clock_ns(CLOCK_MONOTONIC), open, all);
+        if (!last && now >= session->next_file_ns && session->processes.was_open)
+            turn_over(session, now);
+        if (session->end_ns && next > session->end_ns) next = session->end_ns;
+        if (!last && !interrupted) sleep_until(next);
     }
 }
 
@@ -97,8 +142,7 @@ record_look(struct record_session *session)
 
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    session->began_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
-    session->wall_began_ns = rb_heapprof_clock_ns(CLOCK_REALTIME);
-    if (session->end_ns) session->end_ns += session->began_ns;
+    if (session->end_ns) session->end_ns += session->record.began_ns;
     look_until_it_ends(session);
+    attach_processor_as_others();
 }

@@ -4,86 +4,103 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/version.h"
-#include "os/clock.h"
 #include "os/file.h"
 #include "report/export.h"
 #include "report/text.h"
 
-enum {COMMENTS_MOST = 17};
+/* Why the profile is empty, and what to type instead. */
+static void
+say_nothing(const struct record_session *session)
+{
+    static const char *const why[] = {
+        [ATTACH_RECORD_WALL] = "all threads were idle. --idle counts them, too; --mode off says "
+                               "what they wait for",
+        [ATTACH_RECORD_CPU] = "no thread ran at a look. --mode off says what they wait for",
+        [ATTACH_RECORD_GVL] = "no thread had the GVL at a look. --mode off says what they wait for",
+        [ATTACH_RECORD_OFF] = "no thread waited at a look. --mode wall says what they do",
+    };
+
+    fprintf(stderr, "heapprof record: nothing was counted, because %s\n",
+            why[session->record.options.mode]);
+}
 
 static void
-say_counts(const struct record_session *session, int64_t duration_ns)
+say_children(const struct record_session *session)
 {
-    struct attach_look_counts counts = attach_processes_counts(&session->processes);
+    const struct attach_processes *processes = &session->processes;
+    char missed[REPORT_COUNT_MAX];
+
+    if (processes->missed) {
+        report_count(missed, processes->missed, "child", "children");
+        fprintf(stderr, "heapprof record: %s ended before %s looked at\n", missed,
+                processes->missed == 1 ? "it was" : "they were");
+    }
+    if (processes->forks.lost) {
+        report_count(missed, processes->forks.lost, "process or thread",
+                     "processes or threads");
+        fprintf(stderr, "heapprof record: %s of this host ended between two looks, and may have "
+                "been children: as root outside of a container, heapprof can tell\n", missed);
+    }
+}
+
+static void
+say_counts(const struct record_session *session)
+{
+    const struct attach_record *record = &session->record;
+    const struct attach_pace *pace = &record->pace;
+    struct attach_look_counts counts = record->counts;
+    double seconds = (double)(record->looked_ns - record->began_ns) / 1e9;
     char looks[REPORT_COUNT_MAX], stacks[REPORT_COUNT_MAX], times[REPORT_COUNT_MAX];
 
-    report_count(looks, session->taken, "look", "looks");
+    report_count(looks, pace->taken, "look", "looks");
     report_count(stacks, counts.stacks, "stack", "stacks");
     fprintf(stderr,
             "heapprof record: %s in %.1f s (%" PRIu64 " were due, %" PRIu64 " came too late); "
             "%s, %" PRIu64 " read in part (torn), %" PRIu64 " not read\n",
-            looks, (double)duration_ns / (double)RECORD_SECOND_NS, session->asked, session->late,
-            stacks, counts.torn, counts.failed);
+            looks, seconds, pace->asked, pace->late, stacks, counts.torn, counts.failed);
     if (counts.not_stopped) {
         report_count(times, counts.not_stopped, "time", "times");
         fprintf(stderr,
                 "heapprof record: %s a thread could not be stopped, and was read as it ran\n",
                 times);
     }
+    say_children(session);
+    if (!session->record.added) say_nothing(session);
     if (session->memory)
         fprintf(stderr, "heapprof record: it ended early, because there is no memory left\n");
 }
 
-static struct heapprof_model *
-model_of(struct record_session *session, int64_t duration_ns)
-{
-    struct attach_look_counts counts = attach_processes_counts(&session->processes);
-    char asked[200], stacks[200];
-    const char *comments[COMMENTS_MOST + 1] = { HEAPPROF_COMMENT_VERSION HEAPPROF_VERSION, asked,
-                                                stacks };
-    size_t count = 3;
-
-    snprintf(asked, sizeof(asked), "looks: asked %" PRIu64 ", taken %" PRIu64 ", late %" PRIu64,
-             session->asked, session->taken, session->late);
-    snprintf(stacks, sizeof(stacks), "stacks: read %" PRIu64 ", torn %" PRIu64 ", failed %" PRIu64,
-             counts.stacks, counts.torn, counts.failed);
-    for (char *line = strtok(session->origin, "\n"); line && count < COMMENTS_MOST;
-         line = strtok(NULL, "\n")) {
-        comments[count++] = line;
-    }
-    return attach_record_model(&session->record, comments, session->wall_began_ns, duration_ns);
-}
-
-static const struct {
-    const char *name;
-    report_export_i *export; /* NULL for a profile */
-} formats[] = {
-    {"pprof", NULL},
-    {"collapsed", report_export_collapsed},
-    {"speedscope", report_export_speedscope},
-    {"chart", report_export_speedscope},
-};
-
+/* A chart is a file for speedscope. Its samples are in the order of time. */
 static report_export_i *
 find_export(const char *name)
 {
-    size_t format = 0;
-
-    while (name && strcmp(formats[format].name, name)) format++; /* parse.c has checked it */
-    return formats[format].export;
+    if (!name) return NULL;
+    return report_format_find(strcmp(name, "chart") ? name : "speedscope")->write;
 }
 
-/* Returns where the result is written. A profile is never written to a terminal, so it has a
- * default file name. */
-static const char *
-output_of(const struct record_session *session, char *name, size_t size)
+/* Whether the names of the files are made here: the user wants several, or has given no name for a
+ * profile, which is never written to a terminal. */
+static bool
+named_here_p(const struct record_session *session)
 {
-    const char *out = session->cli->values[CLI_OUTPUT];
+    const struct cli *cli = session->cli;
 
-    if (out || find_export(session->cli->values[CLI_TO])) return out;
-    snprintf(name, size, "heapprof-%d-time.pb.gz", (int)session->processes.all[0].pid);
-    return name;
+    return session->series.every > 0 ||
+           (!cli->values[CLI_OUTPUT] && !find_export(cli->values[CLI_TO]));
+}
+
+/* Returns where the result is written; NULL for stdout. *failed: there is no name. */
+static const char *
+output_of(struct record_session *session, bool *failed)
+{
+    struct cli_series *series = &session->series;
+    pid_t pid = session->processes.all[0].pid;
+
+    *failed = false;
+    if (!named_here_p(session)) return session->cli->values[CLI_OUTPUT];
+    if (!series->files.out[0] && !cli_series_begin(series, pid, "-time", true)) *failed = true;
+    else *failed = !cli_series_next(series);
+    return *failed ? NULL : cli_series_name(series);
 }
 
 static int
@@ -91,33 +108,39 @@ write_model(struct record_session *session, const struct heapprof_model *model)
 {
     struct cli *cli = session->cli;
     report_export_i *export = find_export(cli->values[CLI_TO]);
-    char name[64];
-    const char *out = output_of(session, name, sizeof(name));
-    int status = export ? cli_export(cli, export, model, out) : cli_save(cli, model, out);
+    bool failed;
+    const char *out = output_of(session, &failed);
+    int status = failed ? CLI_WRONG
+                 : export ? cli_export(cli, export, model, out) : cli_save(cli, model, out);
 
-    if (status == CLI_DONE && out && strcmp(out, "-"))
-        fprintf(stderr, "heapprof record: wrote %s\n", out);
+    if (status != CLI_DONE) return status;
+    if (named_here_p(session)) cli_series_written(&session->series);
+    if (out && strcmp(out, "-")) report_print(stderr, "heapprof record: wrote %s\n", out);
     return status;
 }
 
 int
 record_save(struct record_session *session)
 {
-    int64_t duration_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC) - session->began_ns;
-    struct heapprof_model *model = model_of(session, duration_ns);
+    session->record.counts = attach_processes_counts(&session->processes);
+    session->record.missed = session->processes.missed;
+    struct heapprof_model *model =
+        attach_record_model(&session->record, session->wall_began_ns);
     int status = model ? write_model(session, model) : cli_wrong(session->cli, "no memory");
 
     rb_heapprof_model_free(model);
-    say_counts(session, duration_ns);
+    say_counts(session);
     return status;
 }
 
+/* A template is checked when the first file is written: its letters have no values yet. */
 bool
-record_writable_p(const struct cli *cli)
+record_writable_p(const struct record_session *session)
 {
-    const char *out = cli->values[CLI_OUTPUT];
-    int error = out && strcmp(out, "-") ? rb_heapprof_file_check(out) : 0;
+    const char *out = session->cli->values[CLI_OUTPUT];
+    bool path = out && strcmp(out, "-") && !(session->series.every > 0 && strchr(out, '%'));
+    int error = path ? rb_heapprof_file_check(out) : 0;
 
-    if (error) cli_wrong(cli, "%s: %s", out, strerror(error));
+    if (error) cli_wrong(session->cli, "%s: %s", out, strerror(error));
     return !error;
 }

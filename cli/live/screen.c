@@ -63,7 +63,11 @@ finish_line(void)
     fclose(state.line);
     state.line = NULL;
     attrset(looks[state.look]);
-    if (state.row < LINES) mvaddnstr(state.row, 0, state.text, -1);
+    if (state.row < LINES) {
+        move(state.row, 0);
+        clrtobot(); /* a line that is wider than the screen has gone on here */
+        addstr(state.text);
+    }
     if (state.look == CLI_SCREEN_HEADING && state.row < LINES) {
         int y, x;
         getyx(stdscr, y, x);

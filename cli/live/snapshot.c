@@ -3,33 +3,31 @@
 #include "cli/cli.h"
 
 #include <inttypes.h>
-#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "attach/heap.h"
 #include "attach/origin.h"
 #include "cli/live/attach.h"
+#include "cli/live/series.h"
 #include "os/file.h"
 #include "pprof/gzip.h"
-#include "profiler/out.h"
 #include "profiler/pprof.h"
-#include "profiler/series.h"
 #include "report/text.h"
 
-#define SECONDS_MOST 604800
+enum { END_MS = 1000 }; /* how long a process may take from the end of its profiler to its own */
 
 struct snapshot_session {
     struct cli *cli;
     struct attach_target *target;
     struct attach_vm *vm;
     struct attach_stop *stop;   /* NULL if the process is not to be stopped */
-    struct heapprof_series series;
-    char     program[64];
-    char     last[PATH_MAX]; /* the file that was written last */
+    struct cli_series series;
+    bool     written;           /* there is a file */
+    bool     over;              /* the process has ended since */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -62,19 +60,15 @@ write_file(struct snapshot_session *session, const struct heapprof_snapshot *sna
     struct cli *cli = session->cli;
     size_t size;
     char *bytes = encode(session->vm, snapshot, &size);
-    int error;
+    const char *path = bytes ? cli_series_next(&session->series) : NULL;
+    int error = path ? rb_heapprof_file_write_whole(path, bytes, size, true) : 0;
 
-    if (!bytes) return cli_wrong(cli, "no memory");
-    if (!rb_heapprof_series_next(&session->series, session->program, session->last,
-                                 sizeof(session->last))) {
-        free(bytes);
-        return cli_wrong(cli, "--output=%s: the name of the file is too long",
-                         cli->values[CLI_OUTPUT]);
-    }
-    error = rb_heapprof_file_write_whole(session->last, bytes, size, true);
     free(bytes);
-    if (error) return cli_wrong(cli, "%s: %s", session->last, strerror(error));
-    rb_heapprof_series_written(&session->series, session->last);
+    if (!bytes) return cli_wrong(cli, "no memory");
+    if (!path) return CLI_WRONG;
+    if (error) return cli_wrong(cli, "%s: %s", path, strerror(error));
+    cli_series_written(&session->series);
+    session->written = true;
     return CLI_DONE;
 }
 
@@ -85,12 +79,23 @@ say(const struct snapshot_session *session, const struct heapprof_snapshot *snap
     char samples[REPORT_COUNT_MAX];
 
     report_count(samples, snapshot->facts.live_samples, "sample", "samples");
-    report_print(stderr, "heapprof snapshot: wrote %s: %s alive", session->last, samples);
+    report_print(stderr, "heapprof snapshot: wrote %s: %s alive", session->series.path, samples);
     if (counts->stops)
         fprintf(stderr, ", process stopped for %.1f ms", (double)counts->stopped_ns / 1e6);
     fputc('\n', stderr);
 }
 
+/* Whether the process has ended, or is about to. Before it ends it stops the profiler. */
+static bool
+ends_p(const struct snapshot_session *session)
+{
+    struct pollfd end = { .fd = session->target->end_fd, .events = POLLIN };
+
+    return attach_target_state(session->target) == ATTACH_TARGET_ENDED ||
+           (end.fd >= 0 && poll(&end, 1, END_MS) > 0);
+}
+
+/* That a process ends after a file was written is no error. */
 static int
 take(struct snapshot_session *session)
 {
@@ -99,7 +104,10 @@ take(struct snapshot_session *session)
     struct heapprof_snapshot *snapshot =
         attach_heap_read(session->vm, session->stop, &counts, error);
 
-    if (!snapshot) return cli_wrong(session->cli, "%s", error);
+    if (!snapshot) {
+        session->over = session->written && ends_p(session);
+        return session->over ? CLI_DONE : cli_wrong(session->cli, "%s", error);
+    }
     attach_origin_of_target(session->target, snapshot);
     int status = write_file(session, snapshot);
     if (status == CLI_DONE) say(session, snapshot, &counts);
@@ -117,20 +125,26 @@ sleep_for(double seconds)
     nanosleep(&time, NULL); /* a signal ends the sleep */
 }
 
-/* Takes profiles until it is interrupted, or until the process ends. That the process ends is no
- * error. */
+/* Takes profiles until it is interrupted, or until the process ends or executes another program. */
 static int
-take_every(struct snapshot_session *session, double seconds)
+take_every(struct snapshot_session *session)
 {
     struct sigaction action = {.sa_handler = interrupt};
+    enum attach_target_state state = ATTACH_TARGET_SAME;
     int status = take(session);
 
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    while (status == CLI_DONE && !interrupted) {
-        sleep_for(seconds);
-        if (interrupted || attach_target_state(session->target) != ATTACH_TARGET_SAME) break;
-        status = take(session);
+    while (status == CLI_DONE && !interrupted && !session->over) {
+        sleep_for(session->series.every);
+        if (interrupted) break;
+        state = attach_target_state(session->target);
+        session->over = state != ATTACH_TARGET_SAME;
+        if (!session->over) status = take(session);
+    }
+    if (session->over) {
+        fprintf(stderr, "heapprof snapshot: %s %s\n", session->target->name,
+                state == ATTACH_TARGET_REPLACED ? "executes another program now" : "has ended");
     }
     return status;
 }
@@ -139,7 +153,7 @@ take_every(struct snapshot_session *session, double seconds)
 static int
 show_difference(struct snapshot_session *session)
 {
-    char *operands[] = {(char *)session->cli->values[CLI_DIFF], session->last};
+    char *operands[] = {(char *)session->cli->values[CLI_DIFF], session->series.path};
     struct cli diff = {.command = cli_find("diff"), .operands = operands, .operand_count = 2};
 
     return diff.command->run(&diff);
@@ -147,52 +161,16 @@ show_difference(struct snapshot_session *session)
 
 /* ---- the command ---- */
 
-/* Makes the template of the file names, with the process's number in place of %p. Otherwise %p
- * would be heapprof's own number. */
-static bool
-name_files(struct snapshot_session *session, bool numbered, long keep)
-{
-    const char *given = session->cli->values[CLI_OUTPUT];
-    const char *from = given ? given : numbered ? "heapprof-%p-%n.pb.gz" : "heapprof-%p.pb.gz";
-    char out[HEAPPROF_OUT_MAX], directory[PATH_MAX];
-    size_t length = 0;
-
-    for (; *from && length < sizeof(out) - 16; from++) {
-        if (from[0] == '%' && from[1] == 'p') {
-            length += (size_t)snprintf(out + length, sizeof(out) - length, "%d",
-                                       (int)session->target->pid);
-            from++;
-        }
-        else out[length++] = *from;
-    }
-    out[length] = 0;
-    if (*from || !rb_heapprof_out_template_p(out, length)) return false;
-    if (!getcwd(directory, sizeof(directory))) strcpy(directory, "/");
-    rb_heapprof_series_init(&session->series, out, directory, numbered, (unsigned)keep);
-    attach_origin_program(session->target, session->program, sizeof(session->program));
-    return true;
-}
-
 static int
 take_all(struct snapshot_session *session)
 {
     struct cli *cli = session->cli;
-    const char *every = cli->values[CLI_EVERY];
-    char *end = NULL;
-    double seconds = every ? strtod(every, &end) : 0;
-    long keep;
 
-    if (every && (*end || !(seconds >= 0.01 && seconds <= SECONDS_MOST))) {
-        return cli_usage(cli, "--every=%s: give seconds, from 0.01 to %d", every, SECONDS_MOST);
-    }
-    if (!cli_number(cli, CLI_KEEP, 0, 10, &keep)) return CLI_USAGE;
-    if (!name_files(session, every, keep)) {
-        return cli_usage(cli, "--output=%s: after %% give one of p (PID), e (program), t (time), "
-                         "n (number), %%", cli->values[CLI_OUTPUT]);
-    }
-    int status = every ? take_every(session, seconds) : take(session);
+    if (!cli_series_begin(&session->series, session->target->pid, "", false))
+        return cli->values[CLI_OUTPUT] ? CLI_USAGE : CLI_WRONG;
+    int status = session->series.every > 0 ? take_every(session) : take(session);
     if (status == CLI_DONE && cli->values[CLI_DIFF]) status = show_difference(session);
-    rb_heapprof_series_free(&session->series);
+    cli_series_free(&session->series);
     return status;
 }
 
@@ -222,6 +200,7 @@ run(struct cli *cli)
 
     if ((core != NULL) == (cli->operand_count == 1))
         return cli_usage(cli, "give either a PID or --core=FILE");
+    if (!cli_series_options(&session.series, cli)) return CLI_USAGE;
     session.target = cli_attach_open(cli, core ? core : cli->operands[0],
                                      core ? CLI_ATTACH_CORE : CLI_ATTACH_PROCESS);
     if (!session.target) return CLI_WRONG;
@@ -232,7 +211,8 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     { CLI_OUTPUT, NULL,
-      "Where to write it. %p is the PID, %n counts (default: heapprof-%p.pb.gz)" },
+      "Where to write it. %p is the PID, %n counts (default: a new heapprof-PID.pb.gz, "
+      "heapprof-PID-2.pb.gz and so on)" },
     { CLI_EVERY, NULL, "Take one every SECONDS, until ^C or until the process ends" },
     { CLI_KEEP, NULL,
       "Keep N of these: the first, and more of the newer than of the older ones. 1 keeps the "

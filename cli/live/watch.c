@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/origin.h"
 #include "cli/live/attach.h"
 #include "cli/live/screen.h"
 #include "os/clock.h"
@@ -28,12 +29,17 @@
 static void
 put_name(FILE *out, const struct watch_session *session)
 {
-    char threads[REPORT_COUNT_MAX];
+    char threads[REPORT_COUNT_MAX], origin[ATTACH_ORIGIN_TEXT_MAX];
+
+    attach_origin_text(session->target, origin); /* a process may change its title */
+    char *title = attach_origin_value(origin, "title");
 
     report_count(threads, session->looks->stack_count, "thread", "threads");
     report_print(out, "heapprof watch - %s - %s: %s%s%s", watch_page_name(session->page),
                  session->target->name, threads, session->paused ? ", paused" : "",
                  session->ended ? ", ended" : "");
+    if (title) report_print(out, " - %s", title);
+    free(title);
 }
 
 static void
@@ -79,22 +85,30 @@ found_p(const struct watch_session *session, const char *line)
     return session->find[0] && strcasestr(line, session->find);
 }
 
-/* Scrolls to the line that is searched for, if there is one, and not below the last line. Returns
- * how many lines have the text. */
+/* Returns which line is the first one when the last one is at the bottom of the screen. */
+static size_t
+scrolled_most(size_t count)
+{
+    return count > rows_left() ? count - rows_left() : 0;
+}
+
+/* Scrolls to the line that is searched for, if there is one, and not further than to the last line.
+ * Returns how many lines have the text. */
 static size_t
 find_lines(struct watch_session *session, char *const *lines, size_t count)
 {
-    size_t from = session->scrolled + (session->search == WATCH_NEXT), found = 0, first = count,
-           next = count;
+    size_t from = session->search == WATCH_NEXT ? session->found + 1 : session->scrolled;
+    size_t found = 0, first = count, next = count;
 
     for (size_t i = 0; i < count; i++) {
         if (!found_p(session, lines[i])) continue;
         if (found++ == 0) first = i;
         if (next == count && i >= from) next = i;
     }
-    if (session->search != WATCH_STAY && found) session->scrolled = next < count ? next : first;
+    if (session->search != WATCH_STAY && found)
+        session->scrolled = session->found = next < count ? next : first;
     session->search = WATCH_STAY;
-    if (session->scrolled >= count) session->scrolled = count ? count - 1 : 0;
+    if (session->scrolled > scrolled_most(count)) session->scrolled = scrolled_most(count);
     return found;
 }
 
@@ -248,7 +262,7 @@ turn_to(struct watch_session *session, enum watch_page page)
 {
     if (page == WATCH_HELP) session->before_help = session->page;
     session->page = page;
-    session->scrolled = 0;
+    session->scrolled = session->found = 0;
 }
 
 /* Adds a key to the text that is to be found. */
@@ -331,6 +345,9 @@ watch_target(struct watch_session *session)
     session->looks = attach_look_open(session->target, &session->names,
                                            cli_attach_mode(session->cli->values[CLI_STOP]), error);
     if (!session->looks) return cli_wrong(session->cli, "%s", error);
+    if (!attach_look_native(session->looks, cli_attach_native(session->cli)))
+        return cli_wrong(session->cli, "no memory");
+    session->looks->native_busy_only = true;
     const char *why = cli_screen_begin();
     if (why) return cli_wrong(session->cli, "%s", why);
     watch(session);
@@ -349,6 +366,7 @@ run(struct cli *cli)
     if (rate > RATE_MOST) return cli_usage(cli, "--rate=%ld: give at most %d", rate, RATE_MOST);
     if (output && !strcmp(output, "-"))
         return cli_usage(cli, "--output=-: the screen is there; give a file");
+    if (!cli_attach_native_usable_p(cli)) return CLI_USAGE;
     session.period_ns = SECOND_NS / rate;
     session.target = cli_attach_open(cli, cli->operands[0], CLI_ATTACH_PROCESS);
     if (!session.target) return CLI_WRONG;
@@ -368,6 +386,7 @@ run(struct cli *cli)
 static const struct cli_option options[] = {
     {CLI_RATE, NULL, "Look N times a second (default: 50)"},
     {CLI_STOP, "auto always never", "Which threads to stop while they are read (default: auto)"},
+    CLI_NATIVE_OPTIONS,
     {CLI_OUTPUT, NULL, "The file that s saves to (default: a new heapprof-watch-PID-N.txt)"},
     {0}
 };

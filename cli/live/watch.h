@@ -21,7 +21,8 @@ struct watch_session {
     char     heap_error[ATTACH_TARGET_ERROR_MAX];
     enum watch_page page, before_help;
     bool     by_total, idle, paused, ended, memory;
-    size_t   scrolled;
+    size_t   scrolled;                  /* the first line that is shown */
+    size_t   found;                     /* the line that was searched for and found last */
     bool     typing;                    /* what is typed is added to find */
     char     find[WATCH_FIND_MAX];      /* lines that have this text are marked; "": none */
     enum watch_search search;           /* where the next picture scrolls to */

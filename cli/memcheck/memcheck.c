@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "cli/child.h"
+#include "cli/memcheck/baseline.h"
 #include "cli/memcheck/run.h"
 #include "memcheck/report.h"
 #include "os/file.h"
@@ -177,7 +178,9 @@ status_of(struct cli_memcheck_run *run, const struct cli_child *child)
     int status;
 
     if (!report(run)) run->wrong = true;
-    if (run->exitcode > 0 && leaks_and_errors(run) > 0) return (int)run->exitcode;
+    if (!cli_memcheck_write_baseline(run)) run->wrong = true;
+    bool found = !run->cli->values[CLI_WRITE_BASELINE] && leaks_and_errors(run) > 0;
+    if (run->exitcode > 0 && found) return (int)run->exitcode;
     status = cli_child_end_like(child);
     return status == CLI_DONE && run->wrong ? CLI_WRONG : status;
 }
@@ -261,7 +264,7 @@ memcheck(struct cli *cli)
                          STATUS_MOST);
     if (cli->values[CLI_UNDEFINED] && !run.question.valgrind)
         return cli_usage(cli, "--undefined works only with --engine=valgrind");
-    if (read_suppressions(&run) && make_directory(&run)) {
+    if (read_suppressions(&run) && cli_memcheck_read_baseline(&run) && make_directory(&run)) {
         status =
             run.question.valgrind ? run_under_valgrind(&run) : run_command(&run, cli->operands);
     }
@@ -275,7 +278,9 @@ static const struct cli_option options[] = {
       "errors" },
     { CLI_RUBY, NULL, "Also show leaks of Ruby itself" },
     { CLI_UNDEFINED, NULL, "With Valgrind: also uses of undefined values, and their origin" },
-    { CLI_ONLY, NULL, "Show only leaks of this library, such as nokogiri or nokogiri.so" },
+    { CLI_ONLY, NULL,
+      "Show only leaks of this library, such as nokogiri or nokogiri.so, and leaks of libraries "
+      "that it has called" },
     { CLI_SHOW, "definite possible all",
       "possible: also possibly lost blocks; all: also indirectly lost and still reachable ones "
       "(default: definite)" },
@@ -283,6 +288,11 @@ static const struct cli_option options[] = {
       "Known leaks that are not shown: lines LIBRARY FUNCTION [FRAME], patterns like a shell's for "
       "files; # begins a comment" },
     { CLI_GENERATE, NULL, "Print with each leak the line that would suppress it" },
+    { CLI_BASELINE, NULL,
+      "Leaks and errors that were known when --write-baseline wrote this file: they are not "
+      "shown" },
+    { CLI_WRITE_BASELINE, NULL,
+      "Write what is found to this file, for --baseline; the exit status is that of the command" },
     { CLI_EXITCODE, NULL,
       "Exit status if there are leaks or errors; 0: that of the command (default: 42)" },
     { CLI_TIMEOUT, NULL,
@@ -302,6 +312,7 @@ static const struct cli_example examples[] = {
     { "heapprof memcheck --json -o leaks.json -- bundle exec rspec", "for a program" },
     { "heapprof memcheck --engine=valgrind -- ruby test.rb",
       "also invalid reads and writes, and blocks freed twice or by the wrong function" },
+    { "heapprof memcheck --baseline=known.txt -- rake test", "only what is new" },
     { "heapprof memcheck --ruby -- ruby test.rb", "also leaks of Ruby itself" },
     { 0 }
 };
@@ -320,7 +331,10 @@ const struct cli_command cli_memcheck_command = {
         "\n"
         "For each leak the report says which Ruby code ran, which C function of which\n"
         "library allocated, and how much. What Ruby allocates on behalf of an extension\n"
-        "belongs to the extension. Leaks of Ruby itself are shown only with --core.\n"
+        "belongs to the extension. Leaks of Ruby itself are shown only with --ruby.\n"
+        "\n"
+        "Memory of malloc that is given to xfree, and memory of xmalloc that is given to free,\n"
+        "is an error (mismatched free), with the Ruby code of both.\n"
         "\n"
         "With --engine=valgrind the command runs under Valgrind, which takes many times as\n"
         "long. Then Valgrind decides what is lost. Each record also has the stack of C\n"
@@ -331,6 +345,11 @@ const struct cli_command cli_memcheck_command = {
         "If --suppressions names a directory, the files in it for this ruby are read:\n"
         "ruby.supp, ruby-3.4.supp, NAME_ruby-3.4.supp and so on. The report counts what\n"
         "each line suppresses.\n"
+        "\n"
+        "What one C function loses has one cause, however many Ruby lines call it. The\n"
+        "report puts these calls together. --write-baseline writes a line for each cause;\n"
+        "with --baseline, causes in that file are not shown. Lines and addresses do not\n"
+        "change the number of a cause, so a branch can be compared with the main branch.\n"
         "\n"
         "The exit status, or the signal it ends by, is that of the command, except 42 if\n"
         "there are leaks or errors. It is 1 if the command succeeds and the report is\n"

@@ -196,4 +196,5 @@ cli_memcheck_run_free(struct cli_memcheck_run *run)
     free(run->processes);
     cli_valgrind_free(&run->valgrind);
     memcheck_suppressions_free(&run->suppressions);
+    memcheck_baseline_free(&run->baseline);
 }

@@ -10,6 +10,7 @@ struct cli_memcheck_run {
     struct cli *cli;
     struct memcheck_question question;
     struct memcheck_suppressions suppressions;
+    struct memcheck_baseline baseline;
     long   exitcode, timeout;          /* timeout: seconds, or 0 for none */
     char   directory[PATH_MAX];
     struct memcheck_process *processes;

@@ -2,6 +2,8 @@
 #define HEAPPROF_CLI_ADMISSION_H
 /* Who may ask heapprof serve, as far as the request tells. The rule is in doc/production.md,
  * "Who may ask". This file uses no sockets. attach/peer.h finds who is at the other end. */
+#include <stdbool.h>
+
 #include "cli/serve/request.h"
 
 #define CLI_ADMISSION_WHY_MAX 160

@@ -1,32 +1,28 @@
-/* answers.c - the processes of a host and their profiles, for a user who may see them.
+/* answers.c - the heads of answers, and the processes of a host, for a user who may see them.
  *
  * A user without the token gets what the kernel would let that user read (attach/rights.h). The
- * rights are checked before a process is opened, so a refusal does not say what the process is.
- * They are checked again after the process has been read, because it may have become another
- * process by then. It may have executed a setuid program. Another process may have its number. */
+ * rights are checked for each answer: the list may be some seconds old. */
 #include "cli/serve/answers.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/heap.h"
-#include "attach/origin.h"
 #include "attach/rights.h"
-#include "cli/live/backtraces.h"
-#include "pprof/gzip.h"
-#include "profiler/pprof.h"
 #include "report/json.h"
 #include "report/text.h"
 
-enum { OK = 200, FORBIDDEN = 403, NOT_FOUND = 404, NO_MEMORY = 500 };
+enum { OK = 200, NO_MEMORY = 500 };
 
-static const char text_type[] = "text/plain; charset=utf-8";
+const char cli_answer_text[] = "text/plain; charset=utf-8";
+const char cli_answer_json[] = "application/json";
+const char cli_answer_html[] = "text/html; charset=utf-8";
 
 struct cli_answer
 cli_answer_line(int status, const char *format, ...)
 {
-    struct cli_answer answer = {.status = status, .type = text_type};
+    struct cli_answer answer = {.status = status, .type = cli_answer_text, .fd = -1};
     char line[ATTACH_TARGET_ERROR_MAX + 160];
     va_list arguments;
 
@@ -35,7 +31,7 @@ cli_answer_line(int status, const char *format, ...)
     va_end(arguments);
     strcat(line, "\n");
     answer.bytes = strdup(line);
-    answer.size = strlen(line);
+    answer.size = answer.bytes ? strlen(line) : 0;
     return answer;
 }
 
@@ -49,8 +45,8 @@ reason_of(int status)
         { 403, "Forbidden" },
         { 404, "Not Found" },
         { 405, "Method Not Allowed" },
-        { 429, "Too Many Requests" },
         { 431, "Request Header Fields Too Large" },
+        { 503, "Service Unavailable" },
     };
 
     for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
@@ -74,19 +70,8 @@ cli_answer_head(const struct cli_answer *answer, char head[CLI_ANSWER_HEAD_MAX])
         head, CLI_ANSWER_HEAD_MAX,
         "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nConnection: close\r\n"
         "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n%s%s%s\r\n",
-        answer->status, reason_of(answer->status), answer->type, answer->bytes ? answer->size : 0,
+        answer->status, reason_of(answer->status), answer->type, answer->size,
         download, retry, answer->status == 405 ? "Allow: GET, HEAD\r\n" : "");
-}
-
-struct cli_answer
-cli_answer_profile(const char *download, char *bytes, size_t size)
-{
-    if (!bytes) return cli_answer_line(NO_MEMORY, "no memory");
-    return (struct cli_answer){ .status = OK,
-                                 .type = "application/octet-stream",
-                                 .download = download,
-                                 .bytes = bytes,
-                                 .size = size };
 }
 
 bool
@@ -104,6 +89,15 @@ listed_p(const struct attach_host_process *process, const struct attach_peer *pe
     char error[ATTACH_TARGET_ERROR_MAX];
 
     return process->ruby && cli_answer_permitted_p(peer, process->pid, error);
+}
+
+/* Closes the stream that the answer is written to. */
+static struct cli_answer
+finish(struct cli_answer *answer, FILE *out)
+{
+    if (fclose(out) == 0 && answer->bytes) return *answer;
+    free(answer->bytes);
+    return cli_answer_line(NO_MEMORY, "no memory");
 }
 
 static void
@@ -136,10 +130,11 @@ json_target(struct report_json *json, const struct attach_host_process *process,
     report_json_end(json, '}');
 }
 
-static struct cli_answer
-answer_targets(const struct attach_host *host, const struct attach_peer *peer, const char *address)
+struct cli_answer
+cli_answer_targets(const struct attach_host *host, const struct attach_peer *peer,
+                   const char *address)
 {
-    struct cli_answer answer = {.status = OK, .type = "application/json"};
+    struct cli_answer answer = {.status = OK, .type = cli_answer_json, .fd = -1};
     FILE *out = open_memstream(&answer.bytes, &answer.size);
     struct report_json json = {.out = out};
 
@@ -149,122 +144,49 @@ answer_targets(const struct attach_host *host, const struct attach_peer *peer, c
         if (listed_p(&host->all[i], peer)) json_target(&json, &host->all[i], address);
     }
     report_json_end(&json, ']');
-    fclose(out);
-    return answer;
+    return finish(&answer, out);
 }
 
-static struct cli_answer
-answer_index(const struct attach_host *host, const struct attach_peer *peer)
-{
-    struct cli_answer answer = {.status = OK, .type = text_type};
-    FILE *out = open_memstream(&answer.bytes, &answer.size);
+/* ---- the same as a page ---- */
 
-    if (!out) return cli_answer_line(NO_MEMORY, "no memory");
-    fputs("Ruby processes of this host; /PID/debug/pprof/heap, allocs, profile?seconds=10, "
-          "threads\n\n",
-          out);
-    for (size_t i = 0; i < host->count; i++) {
-        const struct attach_host_process *process = &host->all[i];
-        if (!listed_p(process, peer)) continue;
-        fprintf(out, "%7d  %-12s  ", (int)process->pid, process->profiled ? "heap, time" : "time");
-        report_put(out, process->title, 0, false);
-        fputc('\n', out);
+void
+cli_answer_put_html(FILE *out, const char *text)
+{
+    char *shown = NULL;
+    size_t size;
+    FILE *escaped = open_memstream(&shown, &size);
+
+    if (!escaped) return;
+    report_put(escaped, text, 0, false);
+    fclose(escaped);
+    for (const char *at = shown; at && *at; at++) {
+        switch (*at) {
+          case '<': fputs("&lt;", out); break;
+          case '>': fputs("&gt;", out); break;
+          case '&': fputs("&amp;", out); break;
+          default: putc(*at, out);
+        }
     }
-    fclose(out);
-    return answer;
-}
-
-/* ---- one process ---- */
-
-/* A process that is open for a request. */
-struct opened {
-    struct attach_target *target;
-    struct attach_vm *vm;
-    struct attach_stop *stop;
-};
-
-static void
-close_opened(struct opened *opened)
-{
-    attach_stop_free(opened->stop);
-    attach_vm_close(opened->vm);
-    attach_target_close(opened->target);
-}
-
-static bool
-open_process(struct opened *opened, pid_t pid, char *error)
-{
-    *opened = (struct opened){.target = attach_target_open_pid(pid, error)};
-    if (opened->target) opened->vm = attach_vm_open(opened->target, error);
-    if (opened->vm) opened->stop = attach_stop_new(pid);
-    if (opened->vm) return true;
-    close_opened(opened);
-    return false;
-}
-
-static struct cli_answer
-encode_heap(const struct heapprof_snapshot *snapshot, bool allocs)
-{
-    size_t size = 0;
-    char *plain = rb_heapprof_pprof_encode_by(snapshot, allocs ? "alloc_space" : "inuse_space",
-                                              "ruby", "", &size);
-    char *packed = plain ? rb_heapprof_gzip(plain, size, &size) : NULL;
-
-    free(plain);
-    return cli_answer_profile(allocs ? "allocs.pb.gz" : "heap.pb.gz", packed, size);
-}
-
-static struct cli_answer
-answer_heap(const struct attach_peer *peer, pid_t pid, bool allocs)
-{
-    char error[ATTACH_TARGET_ERROR_MAX];
-    struct attach_heap_counts counts = {0};
-    struct heapprof_snapshot *snapshot = NULL;
-    struct cli_answer answer;
-    struct opened opened;
-    bool permitted = true;
-
-    if (!cli_answer_permitted_p(peer, pid, error)) return cli_answer_line(FORBIDDEN, "%s", error);
-    if (open_process(&opened, pid, error)) {
-        snapshot = attach_heap_read(opened.vm, opened.stop, &counts, error);
-        if (snapshot) attach_origin_of_target(opened.target, snapshot);
-        if (snapshot) permitted = cli_answer_permitted_p(peer, pid, error);
-        close_opened(&opened);
-    }
-    if (!snapshot) return cli_answer_line(NOT_FOUND, "%s", error);
-    if (permitted) answer = encode_heap(snapshot, allocs);
-    else answer = cli_answer_line(FORBIDDEN, "%s", error);
-    rb_heapprof_snapshot_free(snapshot);
-    return answer;
-}
-
-static struct cli_answer
-answer_threads(const struct attach_peer *peer, pid_t pid)
-{
-    struct cli_answer answer = {.status = OK, .type = text_type};
-    char error[ATTACH_TARGET_ERROR_MAX] = "no memory";
-
-    if (!cli_answer_permitted_p(peer, pid, error)) return cli_answer_line(FORBIDDEN, "%s", error);
-    struct attach_target *target = attach_target_open_pid(pid, error);
-    FILE *out = target ? open_memstream(&answer.bytes, &answer.size) : NULL;
-    bool shown = out && cli_backtraces(target, ATTACH_LOOK_AUTO, false, out, NULL, error);
-
-    if (out) fclose(out);
-    attach_target_close(target);
-    bool permitted = !shown || cli_answer_permitted_p(peer, pid, error);
-    if (shown && permitted) return answer;
-    free(answer.bytes);
-    return cli_answer_line(permitted ? NOT_FOUND : FORBIDDEN, "%s", error);
+    free(shown);
 }
 
 struct cli_answer
-cli_answer_at_once(const struct attach_host *host, const struct attach_peer *peer,
-                   const struct cli_wanted *wanted, const char *address)
+cli_answer_index(const struct attach_host *host, const struct attach_peer *peer)
 {
-    switch (wanted->kind) {
-      case CLI_WANTED_INDEX: return answer_index(host, peer);
-      case CLI_WANTED_TARGETS: return answer_targets(host, peer, address);
-      case CLI_WANTED_THREADS: return answer_threads(peer, wanted->pid);
-      default: return answer_heap(peer, wanted->pid, wanted->kind == CLI_WANTED_ALLOCS);
+    struct cli_answer answer = {.status = OK, .type = cli_answer_html, .fd = -1};
+    FILE *out = open_memstream(&answer.bytes, &answer.size);
+
+    if (!out) return cli_answer_line(NO_MEMORY, "no memory");
+    fputs("<!DOCTYPE html>\n<title>Ruby processes</title>\n<h1>Ruby processes of this host</h1>\n"
+          "<table>\n<tr><th>process<th>profiles<th>title\n", out);
+    for (size_t i = 0; i < host->count; i++) {
+        const struct attach_host_process *process = &host->all[i];
+        if (!listed_p(process, peer)) continue;
+        fprintf(out, "<tr><td><a href=\"/%d/debug/pprof/\">%d</a><td>%s<td>", (int)process->pid,
+                (int)process->pid, process->profiled ? "heap, time" : "time");
+        cli_answer_put_html(out, process->title);
+        fputc('\n', out);
     }
+    fputs("</table>\n<p><a href=\"/targets\">/targets</a>: the same for scrapers, as JSON.\n", out);
+    return finish(&answer, out);
 }

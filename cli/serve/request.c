@@ -1,4 +1,4 @@
-/* request.c - reads a request line and headers, and finds what they ask for.
+/* request.c - reads a request line and headers.
  *
  *     GET /12/debug/pprof/profile?seconds=5 HTTP/1.1
  *     Host: localhost:6066
@@ -10,8 +10,6 @@
  *   I3  CLI_REQUEST_MOST bounds the work and the memory. */
 #include "cli/serve/request.h"
 
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -21,7 +19,7 @@
 static const char token[] =
     "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-enum { BAD = 400, FORBIDDEN = 403, NOT_FOUND = 404, NOT_ALLOWED = 405, TOO_LARGE = 431 };
+enum { BAD = 400, FORBIDDEN = 403, TOO_LARGE = 431 };
 
 /* ---- the bytes ---- */
 
@@ -212,103 +210,4 @@ cli_request_parameter(const struct cli_request *request, const char *key,
         return fits ? CLI_PARAMETER_GIVEN : CLI_PARAMETER_WRONG;
     }
     return CLI_PARAMETER_NONE;
-}
-
-/* ---- what it asks for ---- */
-
-/* Returns a number of at most nine digits, or -1 if the text is no such number. */
-static long
-number_of(const char *text, size_t length)
-{
-    long number = 0;
-
-    if (length == 0 || length > 9) return -1;
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] < '0' || text[i] > '9') return -1;
-        number = number * 10 + (text[i] - '0');
-    }
-    return number;
-}
-
-/* Returns the pid in the path, "/12/debug/...", or else the pid in the query. Returns 0 if
- * neither has a pid. If the path has one, *path is then after it. */
-static pid_t
-pid_of(const struct cli_request *request, const char **path)
-{
-    char value[CLI_REQUEST_VALUE_MOST];
-    size_t length = strcspn(*path + 1, "/");
-    long pid = number_of(*path + 1, length);
-
-    if (pid >= 0) *path += 1 + length;
-    else if (cli_request_parameter(request, "pid", value) == CLI_PARAMETER_GIVEN)
-        pid = number_of(value, strlen(value));
-    return pid > 0 ? (pid_t)pid : 0;
-}
-
-/* Reads digits, with at most one point among them. Returns false if the text is something else,
- * or out of range. */
-static bool
-seconds_of(const struct cli_request *request, int longest, double *seconds)
-{
-    char value[CLI_REQUEST_VALUE_MOST];
-    enum cli_parameter given = cli_request_parameter(request, "seconds", value);
-    size_t whole, part;
-
-    *seconds = 10;
-    if (given == CLI_PARAMETER_NONE) return true;
-    if (given == CLI_PARAMETER_WRONG) return false;
-    whole = strspn(value, "0123456789");
-    part = value[whole] == '.' ? strspn(value + whole + 1, "0123456789") + 1 : 0;
-    if (whole == 0 || whole > 9 || part == 1 || part > 10 || value[whole + part]) return false;
-    *seconds = strtod(value, NULL);
-    return *seconds > 0 && *seconds <= longest;
-}
-
-static int
-profile_wanted(const struct cli_request *request, int longest, struct cli_wanted *wanted,
-               const char **line)
-{
-    wanted->kind = CLI_WANTED_PROFILE;
-    if (seconds_of(request, longest, &wanted->seconds)) return 0;
-    *line = longest > 60 ? "seconds: more than 0, at most 600"
-                         : "seconds: more than 0, at most 60; with HEAPPROF_TOKEN 600";
-    return BAD;
-}
-
-static int
-of_process(const struct cli_request *request, const char *name, int longest,
-           struct cli_wanted *wanted, const char **line)
-{
-    if (!wanted->pid) {
-        *line = "which process? Give pid=N";
-        return BAD;
-    }
-    if (!strcmp(name, "profile")) return profile_wanted(request, longest, wanted, line);
-    if (!strcmp(name, "heap")) wanted->kind = CLI_WANTED_HEAP;
-    else if (!strcmp(name, "allocs")) wanted->kind = CLI_WANTED_ALLOCS;
-    else if (!strcmp(name, "threads")) wanted->kind = CLI_WANTED_THREADS;
-    else {
-        *line = "no such profile: expected heap, allocs, profile or threads";
-        return NOT_FOUND;
-    }
-    return 0;
-}
-
-int
-cli_request_wanted(const struct cli_request *request, int longest, struct cli_wanted *wanted,
-                   const char **line)
-{
-    static const char prefix[] = "/debug/pprof/";
-    const char *path = request->path;
-
-    *line = "method not allowed: expected GET or HEAD";
-    if (strcmp(request->method, "GET") && strcmp(request->method, "HEAD")) return NOT_ALLOWED;
-    *wanted = (struct cli_wanted){.pid = pid_of(request, &path)};
-    if (!strncmp(path, prefix, sizeof(prefix) - 1)) {
-        return of_process(request, path + sizeof(prefix) - 1, longest, wanted, line);
-    }
-    *line = "expected /, /targets or /PID/debug/pprof/";
-    if (path != request->path || (strcmp(path, "/") && strcmp(path, "/targets"))) return NOT_FOUND;
-    wanted->kind = path[1] ? CLI_WANTED_TARGETS : CLI_WANTED_INDEX;
-    return 0;
 }

@@ -1,10 +1,7 @@
 #ifndef HEAPPROF_CLI_REQUEST_H
 #define HEAPPROF_CLI_REQUEST_H
-/* A request of HTTP/1, whose bytes may come from anybody; and what it asks heapprof serve for.
- * This file uses no sockets. */
-#include <stdbool.h>
+/* A request of HTTP/1, whose bytes may come from anybody. This file uses no sockets. */
 #include <stddef.h>
-#include <sys/types.h>
 
 enum { CLI_REQUEST_MOST = 16384, CLI_REQUEST_HEADERS_MOST = 64, CLI_REQUEST_VALUE_MOST = 512 };
 
@@ -34,27 +31,5 @@ enum cli_parameter { CLI_PARAMETER_NONE, CLI_PARAMETER_GIVEN, CLI_PARAMETER_WRON
  * value is longer than CLI_REQUEST_VALUE_MOST - 1, or not encoded properly. */
 enum cli_parameter cli_request_parameter(const struct cli_request *request, const char *key,
                                          char value[CLI_REQUEST_VALUE_MOST]);
-
-/* ---- what it asks for ---- */
-
-enum cli_wanted_kind {
-    CLI_WANTED_INDEX,
-    CLI_WANTED_TARGETS,
-    CLI_WANTED_HEAP,
-    CLI_WANTED_ALLOCS,
-    CLI_WANTED_THREADS,
-    CLI_WANTED_PROFILE
-};
-
-struct cli_wanted {
-    enum cli_wanted_kind kind;
-    pid_t  pid;      /* for heap, allocs, threads and profile */
-    double seconds;  /* for profile: more than 0 */
-};
-
-/* Returns 0, and fills wanted; or returns an HTTP status, and *line says what is wrong. longest
- * is the most seconds that a profile may take. */
-int cli_request_wanted(const struct cli_request *request, int longest, struct cli_wanted *wanted,
-                       const char **line);
 
 #endif

@@ -1,39 +1,73 @@
 /* serve.c - heapprof serve: serves the profiles of all Ruby processes of a host over HTTP. */
 #include "cli/serve/serve.h"
 
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The socket file if none is given: of root, or of a user whose session has a directory of its
+ * own, which no other user can enter. Returns false if there is no such directory. */
+static bool
+default_socket(char path[PATH_MAX])
+{
+    const char *directory = geteuid() == 0 ? "/run" : getenv("XDG_RUNTIME_DIR");
+    int length = directory && *directory == '/'
+                     ? snprintf(path, PATH_MAX, "%s/heapprof.sock", directory) : 0;
+
+    return length > 0 && length < PATH_MAX;
+}
+
 static int
 run(struct cli *cli)
 {
-    if (!cli->values[CLI_LISTEN])
-        return cli_usage(
-            cli, "--listen is missing: give --listen=127.0.0.1:6066, or the path of a socket file");
-    return cli_serve(cli);
+    char path[PATH_MAX];
+
+    if (cli->values[CLI_LISTEN]) return cli_serve(cli, cli->values[CLI_LISTEN]);
+    if (default_socket(path)) return cli_serve(cli, path);
+    return cli_usage(cli, "--listen is missing, and XDG_RUNTIME_DIR is not set: give "
+                          "--listen=PATH of a socket file, or --listen=127.0.0.1:6066");
 }
 
 static const struct cli_option options[] = {
-    {CLI_LISTEN, NULL, "Listen there: 127.0.0.1:6066, or the path of a socket file"},
-    {0}
+    { CLI_LISTEN, NULL,
+      "Listen there: the path of a socket file, or 127.0.0.1:6066 (default: the file "
+      "heapprof.sock in /run, or in XDG_RUNTIME_DIR if you are not root)" },
+    { 0 }
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof serve --listen 127.0.0.1:6066", "profiles of every Ruby of this host"},
-    {"go tool pprof http://127.0.0.1:6066/4242/debug/pprof/heap", "one of them, with Go's tools"},
-    {0}
+    { "heapprof serve", "profiles of every Ruby of this host, at a socket file" },
+    { "heapprof serve --listen 127.0.0.1:6066", "the same at a port" },
+    { "go tool pprof http://127.0.0.1:6066/4242/debug/pprof/heap",
+      "Go's tools connect only to a port" },
+    { 0 }
 };
 
 const struct cli_command cli_serve_command = {
     .name = "serve",
-    .arguments = "--listen=ADDRESS:PORT | --listen=PATH",
+    .arguments = "[--listen=PATH | --listen=ADDRESS:PORT]",
     .summary = "Serve the profiles of all Ruby processes of a host over HTTP",
     .description =
         "Finds the Ruby processes that it may read, and serves the profiles of each under the\n"
         "paths that Go's servers have: /PID/debug/pprof/heap, allocs, profile?seconds=10 and\n"
-        "threads; also /debug/pprof/heap?pid=PID. It reads the profiles from outside. /targets\n"
-        "lists the processes for scrapers (Prometheus' HTTP service discovery: Parca, Grafana\n"
-        "Alloy), with name, title, pid and container.\n"
+        "threads; also /debug/pprof/heap?pid=PID. It reads the profiles from outside. / is a page\n"
+        "of all processes, and /PID/debug/pprof/ a page of one. /targets lists the processes for\n"
+        "scrapers (Prometheus' HTTP service discovery: Parca, Grafana Alloy), with name, title,\n"
+        "pid and container.\n"
         "\n"
-        "At most two profiles over time are recorded at once. Each takes at most 60 seconds, or\n"
-        "600 with HEAPPROF_TOKEN.",
+        "curl can open a socket file. Browsers and Go's tools cannot: they need a port.\n"
+        "\n"
+        "curl --unix-socket /run/heapprof.sock http://localhost/4242/debug/pprof/heap "
+        "-o heap.pb.gz\n"
+        "\n"
+        "heap?seconds=10 and allocs?seconds=10 show what changes in that time, heap?debug=1 is\n"
+        "text. A parameter that a path does not have is an error. seconds is at most 60, or 600\n"
+        "with HEAPPROF_TOKEN.\n"
+        "\n"
+        "Each request is read by a process of its own. At most 4 heaps, 4 changes of a heap, 64\n"
+        "profiles over time and 8 looks at threads are read at once. Further requests wait for\n"
+        "their turn. If 256 wait already, the answer is 503. A client that goes away frees its\n"
+        "place at once.",
     .readers = "with HEAPPROF_TOKEN set, everybody who sends it, as \"Authorization: Bearer "
                "TOKEN\" or ?token=TOKEN, reads all that this\n"
                "program may read; it may listen at addresses of other hosts then. Without it, a "

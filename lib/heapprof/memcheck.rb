@@ -19,11 +19,12 @@
 #
 # The task is a Rake::TestTask with more settings, which are set in its block:
 #
-# [binary_name] The only extension that is checked, as "nokogiri"; nil: all of them (--only).
+# [binary_name] The only extension that is checked, as "nokogiri", with the libraries that it calls; nil: all of them (--only).
 # [engine]      "vm", or "valgrind", which also finds errors but is slow (--engine); nil: vm.
 # [core]        Whether memory that Ruby itself loses counts, too (--ruby).
 # [timeout]     Seconds after which the tests are ended; nil: never (--timeout).
 # [suppressions]     A file of known leaks, or a directory of such files by version of ruby (--suppressions).
+# [baseline]    A file that heapprof memcheck --write-baseline has written: what it has is not shown (--baseline).
 # [gen_suppressions] Whether each leak comes with the line that would suppress it (--gen-suppressions).
 # [report]      The file for the report as JSON; nil: the report goes to stderr, for people.
 # [program]     The program heapprof. By default it is Heapprof::Program.path: the one beside this ruby, or else the one in PATH.
@@ -44,7 +45,7 @@ require_relative "program"
 
 module Heapprof
   module Memcheck
-    SETTINGS = %i[binary_name engine core timeout suppressions gen_suppressions report program].freeze
+    SETTINGS = %i[binary_name engine core timeout suppressions baseline gen_suppressions report program].freeze
     THEIR_NAMES = { valgrind_suppressions_dir: :suppressions, valgrind_generate_suppressions: :gen_suppressions }.freeze
     NOT_NEEDED = %i[filter_all_errors skipped_ruby_functions temp_dir use_only_ruby_free_at_exit].freeze
     private_constant :SETTINGS, :THEIR_NAMES, :NOT_NEEDED
@@ -83,9 +84,8 @@ module Heapprof
       # Returns the words before the tests' command, for a shell.
       def memcheck
         command = [program, "memcheck"]
-        { "--only" => binary_name, "--engine" => engine, "--timeout" => timeout, "--suppressions" => suppressions }.each do |option, value|
-          command << "#{option}=#{value}" if value
-        end
+        { "--only" => binary_name, "--engine" => engine, "--timeout" => timeout, "--suppressions" => suppressions,
+          "--baseline" => baseline }.each { |option, value| command << "#{option}=#{value}" if value }
         command << "--ruby" if core
         command << "--gen-suppressions" if gen_suppressions
         command << "--json" << "--output=#{report}" if report

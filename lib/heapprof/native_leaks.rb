@@ -12,8 +12,8 @@ module ObjectSpace
     # [blocks, bytes] the number of blocks that nothing leads to, and their size as the allocator rounds it
     # [indirect_blocks, indirect_bytes] the same of the blocks that only these lead to
     # [function, library] the C function, or "[nokogiri.so]" if it has no name, and the file it is in, as "nokogiri.so"
-    # [backtrace] The Ruby code that ran: an Array of Strings as of Exception#backtrace, the innermost first. It is empty if C code
-    #             ran without the global VM lock.
+    # [backtrace] The Ruby code that ran: an Array of Strings as of Exception#backtrace, the innermost first. It is empty if a thread
+    #             ran that Ruby does not know.
     class NativeLeak
       FRAMES_MOST = 20
       private_constant :FRAMES_MOST
@@ -23,22 +23,38 @@ module ObjectSpace
       def self.all_in(list, status) # :nodoc:
         fields = list.split("\0").each { |field| field.force_encoding(Encoding::UTF_8) }
         raise "native leaks cannot be told: #{failure(status)}" unless fields.pop == "end"
-        leaks = []
-        leaks << new(fields) until fields.empty?
-        leaks.sort_by { |leak| -leak.bytes - leak.indirect_bytes }
+        sums = Hash.new { |all, place| all[place] = [0, 0, 0, 0] }
+        add_leak(sums, fields) until fields.empty?
+        sums.map { |place, sum| new(*place, *sum) }.sort_by { |leak| -leak.bytes - leak.indirect_bytes }
+      end
+
+      # The list has leaks of one place apart if other C functions led to them.
+      def self.add_leak(sums, fields)
+        amounts = fields.shift(4).map(&:to_i)
+        name, library = fields.shift(2)
+        sum = sums[[name, library, fields.shift(fields.shift.to_i)]]
+        amounts.each_with_index { |amount, i| sum[i] += amount }
+      end
+
+      # A child whose list was not read is killed. If the program has waited for the child itself, there is no status.
+      def self.end_child(child, list) # :nodoc:
+        Process.kill(:KILL, child) unless list
+        Process::Status.wait(child)
+      rescue Errno::ESRCH, Errno::ECHILD
+        nil
       end
 
       def self.failure(status)
         return "there are too many blocks to know each, or memory cannot be read" unless status && !status.success?
         status.termsig == Signal.list["ALRM"] ? "it takes longer than two minutes" : "the child that was to find out has failed (#{status})"
       end
-      private_class_method :new, :failure
+      private_class_method :new, :add_leak, :failure
 
-      def initialize(fields) # :nodoc:
-        @blocks, @bytes, @indirect_blocks, @indirect_bytes = fields.shift(4).map(&:to_i)
-        name, @library = fields.shift(2)
+      def initialize(name, library, backtrace, *amounts) # :nodoc:
+        @blocks, @bytes, @indirect_blocks, @indirect_bytes = amounts
+        @library = library
         @function = name.delete_suffix(" (#{library})")
-        @backtrace = fields.shift(fields.shift.to_i)
+        @backtrace = backtrace
         freeze
       end
 

@@ -198,10 +198,11 @@ function describeLine(profile, node) {
     const f = profile.nodes.function[node];
     const file = profile.functions.file[f];
     const line = profile.nodes.line[node];
+    const behind = line > 0 ? `:${line}` : " (line unknown)";
     return {
-        name: `${shortFile(profile, file)}:${line}`,
+        name: `${shortFile(profile, file)}${behind}`,
         hint: functionName(profile, f),
-        detail: `${functionName(profile, f)} ${fileName(profile, file)}:${line}`,
+        detail: `${functionName(profile, f)} ${fileName(profile, file)}${behind}`,
         function: f,
         line,
     };

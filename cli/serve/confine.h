@@ -1,0 +1,17 @@
+#ifndef HEAPPROF_CLI_CONFINE_H
+#define HEAPPROF_CLI_CONFINE_H
+/* Takes from a worker for ever what reading a process does not need. */
+
+struct cli_confinement {
+    int priority;       /* added to that of the process; 0: the same */
+    int cpu_seconds;    /* the most that it may use */
+    int descriptors;    /* the most that it may have */
+};
+
+/* A call that is not needed fails with EPERM: the worker can start no process, send no signal,
+ * open no socket and no file to write to, and not write to a process that it reads. Its memory,
+ * the size of a file that it writes, and its time are bounded. What the kernel does not support is
+ * left out. */
+void cli_confine(const struct cli_confinement *confinement);
+
+#endif
