@@ -68,6 +68,7 @@ static const struct wb_known table[] = {
     {"rb_gc_writebarrier_unprotect", WB_UNPROTECT, false},
     {"rb_global_variable", WB_NOTHING, false},
     {"rb_integer_type_p", WB_NOTHING, false},
+    {"rb_id2sym", WB_RETURN_IMMEDIATE, true}, /* the symbol of an ID is never freed */
     {"rb_io_taint_check", WB_RETURN_FIRST, false},
     {"rb_is_const_id", WB_NOTHING, false},
     {"rb_keyword_given_p", WB_NOTHING, false},
@@ -89,6 +90,8 @@ static const struct wb_known table[] = {
     {"rb_out_of_int", WB_NOTHING, false},
     {"rb_rational_den", WB_NOTHING, false},
     {"rb_rational_num", WB_NOTHING, false},
+    {"rb_st_add_direct", WB_INSERT, true},
+    {"rb_st_insert", WB_INSERT, true},
     {"rb_str_set_len", WB_NOTHING, false},
     {"rb_struct_size", WB_NOTHING, false},
     {"rb_type", WB_NOTHING, false},
@@ -110,7 +113,9 @@ static const struct wb_known table[] = {
     {"ruby_xmalloc2", WB_MEMORY, true},
     {"ruby_xrealloc", WB_REALLOCATE, true},
     {"ruby_xrealloc2", WB_REALLOCATE, true},
+    {"st_add_direct", WB_INSERT, true},
     {"st_free_table", WB_NOTHING, false},
+    {"st_insert", WB_INSERT, true},
     {"st_lookup", WB_NOTHING, false},
 };
 

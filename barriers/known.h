@@ -15,6 +15,7 @@ enum wb_effect {
     WB_MEMORY,           /* returns new memory */
     WB_REALLOCATE,       /* (memory, ...): returns the same memory at another address */
     WB_COPY,             /* (to, from, ...) */
+    WB_INSERT,           /* (table, key, value): stores both in the table */
     WB_WRITE,            /* (object, slot, value): stores, with a barrier */
     WB_WRITTEN,          /* (object, old, value): the barrier of an earlier store */
     WB_REMEMBER,         /* (object, value): the same */

@@ -35,8 +35,12 @@ enum wb_option {
 #define NAME(name, text, value, help) name,
     WB_OPTIONS(NAME)
 #undef NAME
-    OPTIONS
+    OPTIONS,
+    HELP = OPTIONS
 };
+
+#define EXTCONF_SECONDS      300
+#define EXTCONF_SECONDS_MOST 86400
 
 #define SECONDS_MOST 300              /* of processor time, for an extension */
 #define MEMORY_MOST  ((rlim_t)8 << 30)
@@ -50,6 +54,8 @@ struct wb_settings {
     size_t      operand_count;
     char        here[2];              /* ".", if there is no operand */
     char      **command;              /* the command of --confirm; NULL if there is none */
+    char      **arguments;            /* of extconf.rb; ends with NULL */
+    unsigned    seconds;              /* that an extconf.rb may take */
     struct wb_acceptance acceptance;
     struct wb_all_seen *seen;         /* what the collector saw; NULL without --confirm */
 };
@@ -74,11 +80,22 @@ static bool
 read_all(struct wb_program *program, const struct wb_extension *extension, struct wb_shared *shared)
 {
     bool trouble = false;
+    size_t headerless = 0;
 
     for (size_t i = 0; i < extension->count; i++) {
-        const struct wb_command *command = &extension->commands[i];
+        struct wb_command *command = &extension->commands[i];
         snprintf(shared->file, sizeof(shared->file), "%s", command->path);
         if (!wb_source_read(program, command, problem_i, &trouble)) trouble = true;
+        headerless += command->headerless;
+    }
+    if (headerless > 0) {
+        report_print(stderr,
+                     "heapprof barriers: %s: %zu %s ruby.h, which is not found: install Ruby's "
+                     "headers (ruby-dev in Debian), set RUBY to a ruby that has them, or say where "
+                     "they are: --flags=\"-I DIR\"\n",
+                     extension->name, headerless,
+                     report_plural(headerless, "file includes", "files include"));
+        trouble = true;
     }
     snprintf(shared->file, sizeof(shared->file), "%s", extension->name);
     return !trouble;
@@ -101,7 +118,12 @@ write_report(const struct wb_settings *settings, const struct wb_extension *exte
         wb_report_json(out, extension->name, program, findings, remarks, settings->seen);
     }
     else if (settings->values[SARIF]) {
-        wb_report_sarif(out, findings, remarks, all, settings->directory, settings->seen);
+        wb_report_sarif(out, extension->name, program, findings, remarks, all,
+                        settings->directory, settings->seen);
+    }
+    else if (settings->values[JUNIT]) {
+        wb_report_junit(out, extension->name, program, findings, remarks, whole,
+                        settings->directory);
     }
     else if (settings->seen) wb_write_rows(out, findings, all, settings->directory);
     else {
@@ -241,6 +263,7 @@ static const char *
 opening(const struct wb_settings *settings)
 {
     if (settings->values[JSON]) return "{\"extensions\":[";
+    if (settings->values[JUNIT]) return REPORT_JUNIT_BEGIN;
     if (!settings->values[SARIF]) return "";
     return REPORT_SARIF_BEGIN;
 }
@@ -259,6 +282,7 @@ close_document(const struct wb_settings *settings, FILE *rows, bool first)
         if (settings->seen) wb_report_sarif_seen(stdout, settings->seen);
         fputs(REPORT_SARIF_END, stdout);
     }
+    else if (settings->values[JUNIT]) fputs(REPORT_JUNIT_END, stdout);
     else if (settings->seen) {
         wb_write_rows_seen(rows, settings->seen);
         wb_write_table(stdout, rows);
@@ -280,7 +304,8 @@ check_each(const struct wb_settings *settings, struct wb_extension *extensions,
            struct wb_shared *shared,
            FILE *rows)
 {
-    bool programs = settings->values[JSON] || settings->values[SARIF], first = true;
+    bool comma = settings->values[JSON] || settings->values[SARIF], first = true;
+    bool programs = comma || settings->values[JUNIT];
     int status = WB_CLEAN;
 
     fputs(opening(settings), stdout);
@@ -291,7 +316,7 @@ check_each(const struct wb_settings *settings, struct wb_extension *extensions,
         one = check_in_child(settings, each, shared, out);
         if (one > status) status = one;
         if (!programs && !settings->seen && !(settings->values[FIX] && !isatty(1))) copy_text(out);
-        else copy_out(out, settings->seen && !programs ? rows : stdout, programs && !first);
+        else copy_out(out, settings->seen && !programs ? rows : stdout, comma && !first);
         first = first && ftell(out) == 0;
         fclose(out);
     }
@@ -322,34 +347,90 @@ check_all(struct wb_settings *settings, struct wb_extension *extensions, struct 
 
 /* ---- the command line ---- */
 
-static const char usage[] = "usage: heapprof barriers [options] DIR... | FILE... [-- COMMAND]";
+static const char usage[] =
+    "usage: heapprof barriers [options] DIR... | FILE... [-- COMMAND | ARGUMENTS]";
 
 static const struct option long_options[] = {
 #define ROW(name, text, value, help) \
     {&text[2], (value) ? required_argument : no_argument, NULL, name},
     WB_OPTIONS(ROW)
 #undef ROW
+    {"help", no_argument, NULL, HELP},
     {0}
 };
 
-/* The words behind "--" are the command. If no word stands before it, the current directory is
- * searched. */
+/* For those who have this program alone. heapprof prints its own help. */
+static void
+print_help(void)
+{
+    printf("%s\n\nFinds stores into an extension's objects that have no write barrier.\n\n", usage);
+#define PRINT(name, text, value, help) \
+    printf("  %s%s%s\n      %s\n", text, (value) ? "=" : "", (value) ? (value) : "", help);
+    WB_OPTIONS(PRINT)
+#undef PRINT
+    exit(fflush(stdout) == 0 ? WB_CLEAN : WB_TROUBLE);
+}
+
+/* The words behind "--" are the command of --confirm, or the arguments of extconf.rb. If no word
+ * stands before it, the current directory is searched. */
 static bool
-split_command(struct wb_settings *settings)
+split_operands(struct wb_settings *settings)
 {
     size_t at = 0;
+    bool confirm = settings->values[CONFIRM] != NULL;
 
+    if (!confirm && !settings->values[EXTCONF]) return true;
     while (at < settings->operand_count && strcmp(settings->operands[at], "--")) at++;
-    if (at + 1 >= settings->operand_count) {
+    if (confirm && at + 1 >= settings->operand_count) {
         fprintf(stderr, "heapprof barriers: --confirm: a command is missing behind \"--\" (%s)\n",
                 usage);
         return false;
     }
-    settings->command = settings->operands + at + 1;
+    if (at == settings->operand_count) return true;
+    *(confirm ? &settings->command : &settings->arguments) = settings->operands + at + 1;
     settings->operand_count = at;
     if (at == 0) {
         settings->operands[0] = settings->here;
         settings->operand_count = 1;
+    }
+    return true;
+}
+
+static bool
+parse_timeout(struct wb_settings *settings)
+{
+    const char *text = settings->values[TIMEOUT];
+    char *end = NULL;
+
+    settings->seconds = EXTCONF_SECONDS;
+    if (!text) return true;
+    long seconds = strtol(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && !*end && seconds > 0 && seconds <= EXTCONF_SECONDS_MOST) {
+        settings->seconds = (unsigned)seconds;
+        return true;
+    }
+    report_print(stderr,
+                 "heapprof barriers: --timeout=%s: must be a number of seconds from 1 to %d\n",
+                 text, EXTCONF_SECONDS_MOST);
+    return false;
+}
+
+/* Of the forms of the answer there can be one. A diff and JUnit's XML have no place for verdicts.
+ */
+static bool
+one_form_p(const struct wb_settings *settings)
+{
+    static const enum wb_option forms[] = {FIX, JUNIT, JSON, SARIF, CONFIRM};
+    enum wb_option one = NONE;
+
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        if (!settings->values[forms[i]]) continue;
+        if (one == FIX || one == JUNIT || (one == JSON && forms[i] == SARIF)) {
+            fprintf(stderr, "heapprof barriers: --%s cannot be combined with --%s (%s)\n",
+                    long_options[one - 1].name, long_options[forms[i] - 1].name, usage);
+            return false;
+        }
+        one = forms[i];
     }
     return true;
 }
@@ -361,6 +442,7 @@ parse(struct wb_settings *settings, int argc, char **argv)
 
     while ((option = getopt_long(argc, argv, "a", long_options, NULL)) != -1) {
         if (option == 'a') option = ALL;
+        if (option == HELP) print_help();
         if (option <= NONE || option >= OPTIONS) {
             fprintf(stderr, "%s\n", usage);
             return false;
@@ -369,14 +451,9 @@ parse(struct wb_settings *settings, int argc, char **argv)
     }
     settings->operands = argv + optind;
     settings->operand_count = (size_t)(argc - optind);
-    if (settings->values[FIX] && (settings->values[JSON] || settings->values[SARIF] ||
-                                  settings->values[CONFIRM])) {
-        fprintf(stderr,
-                "heapprof barriers: --fix cannot be combined with --json, --sarif or --confirm "
-                "(%s)\n", usage);
+    if (!one_form_p(settings) || !parse_timeout(settings) || !split_operands(settings)) {
         return false;
     }
-    if (settings->values[CONFIRM] && !split_command(settings)) return false;
     if (settings->operand_count == 0) {
         fprintf(stderr, "heapprof barriers: a directory or a file is missing (%s)\n", usage);
     }
@@ -406,7 +483,8 @@ find_extensions(struct wb_search *search, const struct wb_settings *settings)
 int
 main(int argc, char **argv)
 {
-    struct wb_settings settings = { .here = "." };
+    static char *const none[] = {NULL};
+    struct wb_settings settings = { .here = ".", .arguments = (char **)none };
     struct wb_search search;
     struct wb_shared *shared = wb_shared_memory(sizeof(*shared));
     int status = WB_CLEAN, looked;
@@ -421,6 +499,8 @@ main(int argc, char **argv)
     }
     wb_search_flags(&search, settings.values[FLAGS] ? settings.values[FLAGS] : "");
     search.extconf = settings.values[EXTCONF] != NULL;
+    search.arguments = settings.arguments;
+    search.seconds = settings.seconds;
     search.problem_i = problem_i;
     search.data = &trouble;
     if (!find_extensions(&search, &settings) || trouble) status = WB_TROUBLE;

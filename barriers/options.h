@@ -9,9 +9,14 @@
     X(JSON, "--json", NULL, \
       "Write JSON: types, and all findings, with those that are harmless") \
     X(SARIF, "--sarif", NULL, "Write SARIF 2.1.0, which editors and CI systems show") \
+    X(JUNIT, "--junit", NULL, \
+      "Write JUnit's XML, which CI servers read: a test case for each type") \
     X(EXTCONF, "--extconf", NULL, \
       "Where there is an extconf.rb and no Makefile, run extconf.rb, in a temporary directory. " \
-      "This runs code of the extension's author") \
+      "This runs code of the extension's author. Words behind \"--\" are its arguments, " \
+      "except with --confirm") \
+    X(TIMEOUT, "--timeout", "SECONDS", \
+      "Give up on an extconf.rb after so many seconds; default: 300") \
     X(FIX, "--fix", NULL, \
       "Write a unified diff that adds the missing barriers, for `patch -p1`; with --all also " \
       "WB_PROTECTED for types that could have it. A line on stderr names each store that you " \

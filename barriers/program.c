@@ -18,6 +18,7 @@ wb_program_init(struct wb_program *program)
     rb_heapprof_strings_init(&program->strings, &program->mem);
     program->functions_end = &program->functions;
     program->data_types_end = &program->data_types;
+    program->globals_end = &program->globals;
 }
 
 static struct wb_entry *
@@ -83,6 +84,8 @@ wb_global_of(struct wb_program *program, const char *key, const char *name)
         entry->global = variable;
         variable->global = true;
         variable->name = wb_name(program, name);
+        *program->globals_end = variable;
+        program->globals_end = &variable->next;
         return variable;
     }
     return entry->global;

@@ -39,14 +39,20 @@ struct wb_field {
     struct wb_record *record;        /* the struct that has it */
     struct wb_type   *type;
     int64_t           offset, size;  /* in its record, bytes; negative if not known */
-    bool              holds;         /* a value other than nil was stored there */
     bool              holds_others;  /* a value was stored there that may not be a String */
-    bool              pinned;        /* a mark function pins it: rb_gc_mark */
-    bool              movable;       /* a mark function marks it by rb_gc_mark_movable */
-    bool              updated;       /* a compact function stores there */
-    struct wb_data_type *marked;     /* the type whose mark function marks it; NULL: none does */
-    struct wb_data_type *marked_behind; /* the same for what it points to */
+    struct wb_field_use *uses;       /* by the data types that have it */
     struct wb_field  *next;
+};
+
+/* What one data type does with a field. Several types may share the struct. */
+struct wb_field_use {
+    struct wb_data_type *data_type;  /* NULL: of objects whose type is not known */
+    bool              holds;         /* a value other than nil was stored there */
+    bool              pinned;        /* the mark function pins it: rb_gc_mark */
+    bool              movable;       /* the mark function marks it by rb_gc_mark_movable */
+    bool              behind;        /* the mark function marks what it points to */
+    bool              updated;       /* the compact function stores there */
+    struct wb_field_use *next;
 };
 
 struct wb_record {
@@ -71,7 +77,13 @@ struct wb_variable {
     const char          *name;
     struct wb_type      *type;
     bool                 global;
+    bool                 reference;  /* of C++: the type is a pointer to what the name stands for */
     struct wb_data_type *data_type;  /* if the variable is an rb_data_type_t */
+    bool                 foreign;    /* Ruby's headers or the system's declare it */
+    bool                 registered; /* the GC knows what it holds: flow/globals.h */
+    struct wb_place      stored;     /* where a VALUE that a GC may free is stored there first;
+                                      * file NULL: nowhere */
+    struct wb_variable  *next;       /* of the global ones */
 };
 
 /* ---- code ---- */
@@ -169,9 +181,8 @@ struct wb_data_type {
     bool                 marks;      /* it has a dmark */
     bool                 tables;     /* it marks values in tables and the like, whose stores are
                                       * not found */
-    bool                 updates_seen; /* everything that dcompact updates is known: fields have
-                                        * updated */
-    bool                 marks_seen; /* everything that dmark marks is known: fields have marked */
+    bool                 updates_seen; /* everything that dcompact updates is known: the same */
+    bool                 marks_seen; /* everything that dmark marks is known: its fields say so */
     struct wb_function  *mark, *free, *size, *compact;
     struct wb_owner     *owned;      /* records */
     bool                 compacts;   /* it has a dcompact */
@@ -189,6 +200,7 @@ struct wb_program {
     struct wb_function     *functions, **functions_end;
     struct wb_data_type    *data_types, **data_types_end;
     struct wb_method       *methods;
+    struct wb_variable     *globals, **globals_end;
     unsigned                searches;   /* how many there were: flow/reach.h */
     size_t                  owner_count; /* of all records; it grows while the analysis learns */
 };

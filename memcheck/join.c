@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "memcheck/causes.h"
 #include "memcheck/valgrind/error_block.h"
 
 struct join {
@@ -43,10 +44,16 @@ add(struct join *join, const struct memcheck_error *error)
     }
     struct memcheck_record *record = &join->records[join->count++];
     *record = (struct memcheck_record){
-        .kind = error->kind, .error = error, .times = error->times, .core = error->core
+        .kind = error->kind, .error = error, .times = error->times, .core = error->core,
+        .what = memcheck_valgrind_string(join->valgrind, error->what),
+        .first_caller = error->first_caller, .caller_count = error->caller_count
     };
     record->function = rb_heapprof_strings_get(&join->valgrind->strings, error->function,
                                                &record->function_length);
+    if (record->function_length == 0) {
+        record->function = "?";
+        record->function_length = 1;
+    }
     record->library =
         rb_heapprof_strings_get(&join->valgrind->strings, error->library, &record->library_length);
     return record;
@@ -62,6 +69,16 @@ add_whole(struct join *join, const struct memcheck_error *error)
     record->blocks = error->blocks;
     record->indirect_bytes = error->indirect_bytes;
     record->bytes = error->bytes > error->indirect_bytes ? error->bytes - error->indirect_bytes : 0;
+}
+
+/* An error that the process itself has found. */
+static void
+add_own(struct join *join, const struct memcheck_record *record)
+{
+    if (!memcheck_error_p(record->kind)) return;
+    if (HEAPPROF_ARRAY_GROW(join->records, join->capacity, join->count + 1))
+        join->records[join->count++] = *record;
+    else join->room = false;
 }
 
 /* ---- the records of blocks ---- */
@@ -154,10 +171,7 @@ compare_all(const void *left, const void *right, void *data)
 static void
 add_amounts(struct memcheck_record *to, const struct memcheck_record *from)
 {
-    to->blocks += from->blocks;
-    to->bytes += from->bytes;
-    to->indirect_blocks += from->indirect_blocks;
-    to->indirect_bytes += from->indirect_bytes;
+    memcheck_record_add(to, from);
     to->times += from->times;
     if (from->error < to->error) to->error = from->error; /* the earlier error */
 }
@@ -309,13 +323,21 @@ memcheck_join(struct memcheck_process *process, const struct memcheck_valgrind *
         if (memcheck_error_p(error->kind)) add_error(&join, error);
         else add_loss(&join, error);
     }
+    size_t joined = join.count;
+    for (size_t i = 0; i < process->record_count && join.room; i++)
+        add_own(&join, &process->records[i]);
     free(process->records);
     process->records = join.records;
-    process->record_count = join.count;
+    process->record_count = joined;
     process->valgrind = valgrind;
     process->decided = list->of > 0;
     process->dropped = 0;
     merge_equals(process);
-    memcheck_process_sort(process);
+    if (join.count > joined) {
+        memmove(process->records + process->record_count, process->records + joined,
+                (join.count - joined) * sizeof(*process->records));
+    }
+    process->record_count += join.count - joined;
+    memcheck_causes_find(process);
     return join.room;
 }

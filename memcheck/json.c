@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "memcheck/callers.h"
+#include "memcheck/causes.h"
 #include "report/json.h"
 
 static void
@@ -45,9 +47,6 @@ put_c_stacks(struct report_json *json, const struct memcheck_process *process,
 {
     const struct memcheck_error *error = record->error;
 
-    report_json_member_text(json, "what", memcheck_valgrind_string(process->valgrind, error->what));
-    report_json_member_integer(json, "times", record->times);
-    put_frames(json, "asked", process, &record->asked);
     report_json_member_begin(json, "stacks", '[');
     for (uint32_t i = 0; i < error->stack_count; i++) {
         const struct memcheck_c_stack *stack = &process->valgrind->stacks[error->first_stack + i];
@@ -64,11 +63,53 @@ put_c_stacks(struct report_json *json, const struct memcheck_process *process,
 }
 
 static void
+put_c_function(struct report_json *json, const struct memcheck_c_function *one)
+{
+    report_json_begin(json, '{');
+    report_json_member_string(json, "function", one->function, one->function_length);
+    report_json_member_string(json, "library", one->library, one->library_length);
+    report_json_end(json, '}');
+}
+
+static void
+put_error(struct report_json *json, const struct memcheck_process *process,
+          const struct memcheck_record *record)
+{
+    report_json_member_text(json, "what", record->what);
+    report_json_member_integer(json, "times", record->times);
+    if (record->asked_by.function_length > 0) {
+        report_json_key(json, "asked_by");
+        put_c_function(json, &record->asked_by);
+    }
+    put_frames(json, "asked", process, &record->asked);
+}
+
+static void
+put_callers(struct report_json *json, const struct memcheck_process *process,
+            const struct memcheck_record *record)
+{
+    struct memcheck_callers_walk walk = {0};
+    struct memcheck_c_function whom;
+
+    if (memcheck_callers_for(process, record, &whom)) {
+        report_json_key(json, "for");
+        put_c_function(json, &whom);
+    }
+    report_json_member_begin(json, "callers", '[');
+    while (memcheck_callers_next(process, record, &walk)) put_c_function(json, &walk.at);
+    report_json_end(json, ']');
+}
+
+static void
 put_record(struct report_json *json, const struct memcheck_process *process,
            const struct memcheck_record *record)
 {
+    char cause[MEMCHECK_CAUSE_TEXT];
+
     report_json_line(json);
     report_json_begin(json, '{');
+    memcheck_cause_text(record->cause, cause);
+    report_json_member_text(json, "cause", cause);
     report_json_member_text(json, "kind", memcheck_kind_names[record->kind]);
     report_json_member_integer(json, "blocks", record->blocks);
     report_json_member_integer(json, "bytes", record->bytes);
@@ -77,7 +118,9 @@ put_record(struct report_json *json, const struct memcheck_process *process,
     report_json_member_string(json, "function", record->function, record->function_length);
     report_json_member_string(json, "library", record->library, record->library_length);
     report_json_member_bool(json, "core", record->core);
+    put_callers(json, process, record);
     put_frames(json, "frames", process, &record->stack);
+    if (memcheck_error_p(record->kind) || record->error) put_error(json, process, record);
     if (record->error) put_c_stacks(json, process, record);
     report_json_end(json, '}');
 }
@@ -115,6 +158,7 @@ static void
 put_tally(struct report_json *json, const struct memcheck_tally *tally)
 {
     report_json_member_unsigned(json, "leaks", tally->leaks);
+    report_json_member_unsigned(json, "causes", tally->causes);
     report_json_member_unsigned(json, "errors", tally->errors);
     report_json_member_unsigned(json, "lost_blocks", tally->lost_blocks);
     report_json_member_unsigned(json, "lost_bytes", tally->lost_bytes);

@@ -5,26 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memcheck/callers.h"
+
 const char *const memcheck_verdict_reasons[MEMCHECK_VERDICTS] = {
     [MEMCHECK_SHOWN] = "",
     [MEMCHECK_CORE] = "Ruby's own",
     [MEMCHECK_OTHERS] = "of other libraries",
     [MEMCHECK_KIND] = "of other kinds",
     [MEMCHECK_SUPPRESSED] = "suppressed",
+    [MEMCHECK_KNOWN] = "known from the baseline",
 };
 
 const char *const memcheck_verdict_keys[MEMCHECK_VERDICTS] = { "", "core", "others", "kind",
-                                                               "suppressed" };
-
-/* True if the library has that name, with or without what follows its first dot. */
-static bool
-named_p(const char *library, size_t library_length, const char *name)
-{
-    size_t length = strlen(name);
-
-    if (length > library_length || memcmp(library, name, length) != 0) return false;
-    return length == library_length || library[length] == '.';
-}
+                                                               "suppressed", "baseline" };
 
 bool
 memcheck_loaded_p(const struct memcheck_process *process, const char *name)
@@ -32,11 +25,10 @@ memcheck_loaded_p(const struct memcheck_process *process, const char *name)
     if (!process->libraries || !process->libraries[0]) return true;
     for (const char *library = process->libraries, *end; (end = strchr(library, '/')) != NULL;
          library = end + 1) {
-        if (named_p(library, (size_t)(end - library), name)) return true;
+        if (memcheck_library_named_p(library, (size_t)(end - library), name)) return true;
     }
     for (size_t i = 0; i < process->record_count; i++) {
-        if (named_p(process->records[i].library, process->records[i].library_length,
-                    name)) return true;
+        if (memcheck_callers_pass_p(process, &process->records[i], name)) return true;
     }
     return false;
 }
@@ -46,20 +38,24 @@ memcheck_judge(const struct memcheck_question *question, const struct memcheck_p
                const struct memcheck_record *record)
 {
     if (record->core && !question->core) return MEMCHECK_CORE;
-    if (question->only && !named_p(record->library, record->library_length,
-                                   question->only)) return MEMCHECK_OTHERS;
+    if (question->only && !memcheck_callers_pass_p(process, record, question->only))
+        return MEMCHECK_OTHERS;
     if (record->kind > question->most) return MEMCHECK_KIND;
     if (record->kind == MEMCHECK_INDIRECT && question->most < MEMCHECK_REACHABLE)
         return MEMCHECK_KIND;
     bool suppressed =
         question->suppressions && memcheck_suppression_of(question->suppressions, process, record);
-    return suppressed ? MEMCHECK_SUPPRESSED : MEMCHECK_SHOWN;
+    if (suppressed) return MEMCHECK_SUPPRESSED;
+    return question->baseline && memcheck_baseline_has_p(question->baseline, record->cause)
+               ? MEMCHECK_KNOWN
+               : MEMCHECK_SHOWN;
 }
 
 struct memcheck_tally
 memcheck_tally_of(const struct memcheck_question *question, const struct memcheck_process *process)
 {
     struct memcheck_tally tally = {.leaks = 0};
+    uint64_t cause = 0; /* of the leak before: those of a cause stand together */
 
     for (size_t i = 0; i < process->record_count; i++) {
         const struct memcheck_record *record = &process->records[i];
@@ -67,6 +63,8 @@ memcheck_tally_of(const struct memcheck_question *question, const struct memchec
         tally.counts[verdict]++;
         if (verdict == MEMCHECK_SHOWN && memcheck_error_p(record->kind)) tally.errors++;
         if (verdict != MEMCHECK_SHOWN || record->kind != MEMCHECK_DEFINITE) continue;
+        if (tally.leaks == 0 || record->cause != cause) tally.causes++;
+        cause = record->cause;
         tally.leaks++;
         tally.lost_blocks += (uint64_t)(record->blocks + record->indirect_blocks);
         tally.lost_bytes += (uint64_t)(record->bytes + record->indirect_bytes);

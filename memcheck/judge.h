@@ -1,14 +1,17 @@
 #ifndef HEAPPROF_MEMCHECK_JUDGE_H
 #define HEAPPROF_MEMCHECK_JUDGE_H
 /* Decides which records are shown. Each record that is not shown is counted with one reason. */
+#include "memcheck/baseline.h"
 #include "memcheck/suppressions.h"
 
 struct memcheck_question {
     bool        core;   /* also show records of MRI itself */
-    const char *only;   /* show only this library, "nokogiri" or "nokogiri.so"; NULL for all */
+    const char *only;   /* show only what a function of this library asked for or led to,
+                           "nokogiri" or "nokogiri.so"; NULL for all */
     enum memcheck_kind most; /* show kinds up to this one; indirect ones only together with
                                 reachable ones */
     const struct memcheck_suppressions *suppressions; /* NULL if there are none */
+    const struct memcheck_baseline *baseline; /* causes that were known before; NULL: none */
     bool        valgrind; /* the engine is Valgrind */
     bool        generate; /* in the text: print with each record the line that would suppress it */
 };
@@ -16,9 +19,10 @@ struct memcheck_question {
 enum memcheck_verdict {
     MEMCHECK_SHOWN,
     MEMCHECK_CORE,      /* it belongs to MRI itself */
-    MEMCHECK_OTHERS,    /* it belongs to another library than the user asked for */
+    MEMCHECK_OTHERS,    /* the library that the user asked for has no part in it */
     MEMCHECK_KIND,      /* its kind was not asked for */
     MEMCHECK_SUPPRESSED, /* a suppression of the user matches it */
+    MEMCHECK_KNOWN,     /* its cause is in the baseline */
     MEMCHECK_VERDICTS
 };
 
@@ -39,7 +43,8 @@ bool memcheck_loaded_p(const struct memcheck_process *process, const char *name)
 struct memcheck_tally {
     size_t counts[MEMCHECK_VERDICTS];
     size_t leaks;                       /* definite leaks */
-    size_t errors;                      /* errors, which only Valgrind sees */
+    size_t causes;                      /* of the leaks */
+    size_t errors;
     uint64_t lost_blocks, lost_bytes;   /* of the leaks, including blocks that only they lead to */
 };
 

@@ -1,6 +1,6 @@
 /* junit.c - the report as JUnit's XML, which CI servers read. Each process is a test case. It
- * fails if the process has a leak or an error, or if its losses are not known. The text of the
- * failure is the report for people. */
+ * fails if the process has a leak or an error, or if its losses are not known. The type of the
+ * failure is the worst kind of these; its text is the report for people. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* open_memstream */
 #endif
@@ -8,25 +8,44 @@
 
 #include <stdlib.h>
 
-/* The text is UTF-8 without control characters except newlines, as memcheck_text writes it. */
-static void
-put_escaped(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-          case '&': fputs("&amp;", out); break;
-          case '<': fputs("&lt;", out); break;
-          case '>': fputs("&gt;", out); break;
-          default: putc(*text, out);
-        }
-    }
-}
+#include "report/text.h"
+#include "report/xml.h"
 
 static bool
 failed_p(const struct memcheck_question *question, const struct memcheck_process *process)
 {
     struct memcheck_tally tally = memcheck_tally_of(question, process);
     return !process->decided || tally.leaks + tally.errors > 0;
+}
+
+static const char *
+worst_kind(const struct memcheck_question *question, const struct memcheck_process *process)
+{
+    enum memcheck_kind worst = MEMCHECK_DEFINITE;
+
+    for (size_t i = 0; i < process->record_count; i++) {
+        const struct memcheck_record *record = &process->records[i];
+        if (record->kind < worst && memcheck_judge(question, process, record) == MEMCHECK_SHOWN)
+            worst = record->kind;
+    }
+    return memcheck_kind_names[worst];
+}
+
+static void
+put_failure(FILE *out, const struct memcheck_question *question,
+            const struct memcheck_process *process)
+{
+    struct memcheck_tally tally = memcheck_tally_of(question, process);
+    char leaks[REPORT_COUNT_MAX], errors[REPORT_COUNT_MAX];
+
+    if (tally.leaks + tally.errors == 0) {
+        fputs("<failure message=\"not decided\" type=\"not_decided\">", out);
+        return;
+    }
+    report_count(leaks, tally.leaks, "leak", "leaks");
+    report_count(errors, tally.errors, "error", "errors");
+    fprintf(out, "<failure message=\"%s, %s\" type=\"%s\">", leaks, errors,
+            worst_kind(question, process));
 }
 
 static bool
@@ -40,11 +59,12 @@ put_process(FILE *out, const struct memcheck_question *question,
     if (!people) return false;
     memcheck_text(people, question, process, 1);
     if (fclose(people) == 0) {
-        const char *element = failed_p(question, process) ? "failure" : "system-out";
-        fprintf(out, "  <testcase classname=\"memcheck\" name=\"process %zu\"><%s>", number,
-                element);
-        put_escaped(out, text);
-        fprintf(out, "</%s></testcase>\n", element);
+        bool failed = failed_p(question, process);
+        fprintf(out, "  <testcase classname=\"memcheck\" name=\"process %zu\">", number);
+        if (failed) put_failure(out, question, process);
+        else fputs("<system-out>", out);
+        report_xml_text(out, text);
+        fprintf(out, "</%s></testcase>\n", failed ? "failure" : "system-out");
     }
     free(text);
     return text != NULL;
@@ -60,7 +80,7 @@ memcheck_junit(FILE *out, const struct memcheck_question *question,
     for (size_t i = 0; i < count; i++) failures += failed_p(question, &processes[i]);
     fprintf(out,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"heapprof memcheck\" "
-            "tests=\"%zu\" failures=\"%zu\">\n",
+            "tests=\"%zu\" failures=\"%zu\" errors=\"0\">\n",
             count, failures);
     for (size_t i = 0; i < count; i++)
         whole = put_process(out, question, &processes[i], i + 1) && whole;

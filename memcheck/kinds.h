@@ -4,7 +4,8 @@
 #include <stdbool.h>
 
 /* From the worst to the least serious. Kinds before DEFINITE are errors, which only Valgrind
- * sees. The rest are Valgrind's words for blocks that are left at the end. */
+ * sees, except that a process sees some mismatched frees itself. The rest are Valgrind's words for
+ * blocks that are left at the end. */
 enum memcheck_kind {
     MEMCHECK_USE_AFTER_FREE,
     MEMCHECK_INVALID_WRITE,

@@ -5,16 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const memcheck_kind_names[MEMCHECK_KINDS] = {
-    "use_after_free",  "invalid_write", "invalid_read", "double_free", "invalid_free",
-    "mismatched_free", "fatal_signal",  "undefined",    "other_error", "definite",
-    "indirect",        "possible",      "reachable"
-};
-const char *const memcheck_kind_titles[MEMCHECK_KINDS] = {
-    "use after free",  "invalid write", "invalid read",    "double free", "invalid free",
-    "mismatched free", "fatal signal",  "undefined value", "error",       "definitely lost",
-    "indirectly lost", "possibly lost", "still reachable"
-};
+#include "memcheck/causes.h"
 
 /* The types of values that a file must have first, in this order. */
 static const char *const types[] = {"blocks", "space", "indirect_blocks", "indirect_space"};
@@ -67,11 +58,20 @@ number_label(const struct heapprof_samples *samples, const char *key)
     return 0;
 }
 
+/* The samples of a mismatched free are a pair: of the code that freed, and the code that asked. */
+static bool
+asked_p(const struct heapprof_samples *samples)
+{
+    return strcmp(label(samples, "leak"), "allocated") == 0;
+}
+
 static enum memcheck_kind
 kind_of(const char *name)
 {
     int kind = MEMCHECK_DEFINITE;
 
+    if (strcmp(name, memcheck_kind_names[MEMCHECK_MISMATCHED_FREE]) == 0)
+        return MEMCHECK_MISMATCHED_FREE;
     while (kind < MEMCHECK_REACHABLE && strcmp(memcheck_kind_names[kind], name) != 0) kind++;
     return (enum memcheck_kind)kind;
 }
@@ -93,6 +93,35 @@ set_caller(struct memcheck_record *record, const char *class, const char *caller
     if (record->library_length > 0 && length > behind) record->function_length = length - behind;
 }
 
+/* From "function (library)". */
+static struct memcheck_c_function
+read_caller(const char *caller)
+{
+    struct memcheck_c_function read = {.function = caller, .function_length = strlen(caller),
+                                       .library = ""};
+    const char *behind = caller + read.function_length, *open = strrchr(caller, '(');
+
+    if (!open || open - caller < 2 || open[-1] != ' ' || behind[-1] != ')') return read;
+    read.function_length = (size_t)(open - 1 - caller);
+    read.library = open + 1;
+    read.library_length = (size_t)(behind - 1 - read.library);
+    return read;
+}
+
+static const char called_by[] = "called_by"; /* a label for each caller, innermost first */
+
+static void
+add_callers(struct memcheck_process *process, const struct heapprof_samples *samples,
+            struct memcheck_record *record, size_t *end)
+{
+    record->first_caller = (uint32_t)*end;
+    for (uint32_t i = 0; i < samples->label_count; i++) {
+        if (strcmp(text(samples->model, samples->labels[i].key), called_by) != 0) continue;
+        process->callers[(*end)++] = read_caller(text(samples->model, samples->labels[i].str));
+    }
+    record->caller_count = (uint32_t)*end - record->first_caller;
+}
+
 /* In a foreign file the value may be anything. */
 static int64_t
 amount(int64_t value)
@@ -101,7 +130,7 @@ amount(int64_t value)
     return value < 0 ? 0 : value > most ? most : value;
 }
 
-static void
+static struct memcheck_record *
 add_record(struct memcheck_process *process, const struct heapprof_samples *samples,
            uint32_t first_location)
 {
@@ -116,63 +145,83 @@ add_record(struct memcheck_process *process, const struct heapprof_samples *samp
         .indirect_bytes = amount(samples->values[3]),
         .stack = { .first = first_location, .count = samples->location_count },
         .address = (uint64_t)number_label(samples, "address"),
+        .what = label(samples, "what"),
     };
+    if (memcheck_error_p(record->kind) || asked_p(samples)) {
+        record->pair = number_label(samples, "pair");
+        record->times = record->blocks;
+        record->blocks = record->bytes = record->indirect_blocks = record->indirect_bytes = 0;
+    }
     set_caller(record, label(samples, "class"), label(samples, "caller"));
+    return record;
 }
 
 /* ---- the samples ---- */
 
-static int
-compare(const void *left, const void *right)
+/* The last record is the code that asked, of the record before. In a foreign file it may be of
+ * none. The function that freed may be MRI's: then the one that asked has done it. */
+static void
+pair_last(struct memcheck_process *process)
 {
-    const struct memcheck_record *a = left, *b = right;
-    int64_t a_bytes = a->bytes + a->indirect_bytes, b_bytes = b->bytes + b->indirect_bytes;
+    struct memcheck_record *asked = &process->records[--process->record_count],
+                           *freed = process->record_count > 0 ? asked - 1 : NULL;
 
-    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
-    if (a_bytes != b_bytes) return a_bytes > b_bytes ? -1 : 1;
-    if (a->error != b->error) return a->error < b->error ? -1 : 1;
-    return (a->stack.first > b->stack.first) - (a->stack.first < b->stack.first);
+    if (!freed || !memcheck_error_p(freed->kind) || freed->pair != asked->pair) return;
+    freed->asked = asked->stack;
+    freed->asked_by = (struct memcheck_c_function){asked->function, asked->library,
+                                                   asked->function_length, asked->library_length};
+    if (!freed->core || asked->core) return;
+    freed->core = false;
+    freed->function = asked->function;
+    freed->function_length = asked->function_length;
+    freed->library = asked->library;
+    freed->library_length = asked->library_length;
+    freed->first_caller = asked->first_caller;
+    freed->caller_count = asked->caller_count;
 }
 
-void
-memcheck_process_sort(struct memcheck_process *process)
-{
-    if (process->record_count == 0) return;
-    qsort(process->records, process->record_count, sizeof(*process->records), compare);
-}
-
-/* How many locations all samples have together. */
+/* How many locations and labels all samples have together. */
 static bool
-count_locations(const struct heapprof_model *model, size_t *count)
+count_all(const struct heapprof_model *model, size_t *locations, size_t *labels)
 {
     struct heapprof_samples samples;
     bool room = rb_heapprof_samples_begin(&samples, model);
 
-    *count = 0;
-    while (room && rb_heapprof_samples_next(&samples)) *count += samples.location_count;
+    *locations = *labels = 0;
+    while (room && rb_heapprof_samples_next(&samples)) {
+        *locations += samples.location_count;
+        *labels += samples.label_count;
+    }
     rb_heapprof_samples_end(&samples);
-    return room && *count <= UINT32_MAX;
+    return room && *locations <= UINT32_MAX && *labels <= UINT32_MAX;
 }
 
 static bool
 add_records(struct memcheck_process *process)
 {
     struct heapprof_samples samples;
-    size_t count, end = 0;
+    size_t count, label_count, end = 0, caller_end = 0;
 
-    if (!count_locations(process->model, &count)) return false;
+    if (!count_all(process->model, &count, &label_count)) return false;
     process->records = calloc((size_t)process->model->sample_count + 1, sizeof(*process->records));
     process->locations = calloc(count + 1, sizeof(*process->locations));
-    bool room = rb_heapprof_samples_begin(&samples,
-                                          process->model) && process->records && process->locations;
+    process->callers = calloc(label_count + 1, sizeof(*process->callers));
+    bool room = rb_heapprof_samples_begin(&samples, process->model) && process->records &&
+                process->locations && process->callers;
+    bool each_block = false;
     while (room && rb_heapprof_samples_next(&samples)) {
-        add_record(process, &samples, (uint32_t)end);
+        struct memcheck_record *record = add_record(process, &samples, (uint32_t)end);
+        add_callers(process, &samples, record, &caller_end);
+        each_block = each_block || record->address != 0;
         for (uint32_t i = 0; i < samples.location_count; i++)
             process->locations[end++] = samples.locations[i];
+        if (asked_p(&samples)) pair_last(process);
     }
     rb_heapprof_samples_end(&samples);
-    memcheck_process_sort(process);
-    return room;
+    if (!room) return false;
+    memcheck_causes_find(process);
+    if (!each_block) memcheck_causes_merge(process); /* else join.c needs each */
+    return true;
 }
 
 enum memcheck_read
@@ -201,48 +250,6 @@ memcheck_process_free(struct memcheck_process *process)
     rb_heapprof_model_free(process->model);
     free(process->records);
     free(process->locations);
+    free(process->callers);
     *process = (struct memcheck_process){0};
-}
-
-/* For an error: the frames that the process told Valgrind. */
-static struct memcheck_frame
-told_frame(const struct memcheck_valgrind *valgrind, const struct memcheck_ruby_frame *frame)
-{
-    return (struct memcheck_frame){ memcheck_valgrind_string(valgrind, frame->name),
-                                     memcheck_valgrind_string(valgrind, frame->file), frame->line };
-}
-
-/* Otherwise: an index in locations. */
-static struct memcheck_frame
-located_frame(const struct memcheck_process *process, uint32_t at)
-{
-    const struct heapprof_model *model = process->model;
-    const struct heapprof_model_location *location = &model->locations[process->locations[at]];
-    struct memcheck_frame frame = {"?", "", 0};
-
-    if (location[0].first_line == location[1].first_line) return frame;
-    const struct heapprof_model_line *line = &model->lines[location->first_line];
-    frame.line = line->line;
-    if (line->function == HEAPPROF_NO_PLACE) return frame;
-    frame.name = text(model, model->functions[line->function].name);
-    frame.file = text(model, model->functions[line->function].filename);
-    return frame;
-}
-
-struct memcheck_frame
-memcheck_frame_at(const struct memcheck_process *process, const struct memcheck_ruby_stack *stack,
-                  uint32_t at)
-{
-    if (!stack->told) return located_frame(process, stack->first + at);
-    return told_frame(process->valgrind, &process->valgrind->ruby_frames[stack->first + at]);
-}
-
-struct memcheck_frame
-memcheck_c_frame_at(const struct memcheck_process *process, uint32_t number)
-{
-    const struct memcheck_c_frame *c = &process->valgrind->frames[number];
-    const char *name = memcheck_valgrind_string(process->valgrind, c->function);
-
-    return (struct memcheck_frame){name[0] ? name : "?",
-                                   memcheck_valgrind_string(process->valgrind, c->file), c->line};
 }

@@ -12,6 +12,12 @@ struct memcheck_ruby_stack {
     bool     told;                     /* in Valgrind's ruby_frames */
 };
 
+/* A C function. Its texts are not ended by NUL. */
+struct memcheck_c_function {
+    const char *function, *library;    /* "?", "": not known */
+    size_t      function_length, library_length;
+};
+
 struct memcheck_record {
     enum memcheck_kind kind;
     int64_t     blocks, bytes;
@@ -22,15 +28,26 @@ struct memcheck_record {
     size_t      function_length;
     const char *library;                         /* likewise: its library; "" if not known */
     size_t      library_length;
+    uint32_t    first_caller, caller_count;      /* the C functions that led to it, innermost
+                                                    first: in the process's callers, or with
+                                                    Valgrind in its frames (callers.h) */
     bool        core;                            /* belongs to MRI, or to nobody that is known */
     struct memcheck_ruby_stack stack;            /* allocated the blocks; for an error, was
                                                     running */
     uint64_t    address;                         /* of the block, if it has a record of its own;
                                                     else 0 */
-    const struct memcheck_error *error;          /* what Valgrind says; NULL with the engine vm */
+    const struct memcheck_error *error;          /* what Valgrind says; NULL if the process itself
+                                                    has found it */
+    const char *what;                            /* for an error: what has happened */
+    int64_t     pair;                            /* for an error in the process's file: its number;
+                                                    else 0 */
+    uint64_t    cause;                           /* its number (causes.h) */
+    int64_t     cause_bytes;                     /* of all records of that cause */
     int64_t     times;                           /* for an error: how often it was seen */
     struct memcheck_ruby_stack asked;            /* for an error: allocated the block that it is
                                                     about */
+    struct memcheck_c_function asked_by;         /* likewise, in C; only if the process has found
+                                                    it */
 };
 
 struct memcheck_process {
@@ -43,9 +60,10 @@ struct memcheck_process {
     bool        decided;               /* every block was known and all memory was read; or
                                           Valgrind has searched */
     uint64_t    dropped;               /* blocks without any information */
-    struct memcheck_record *records;   /* by kind; within a kind, largest first */
+    struct memcheck_record *records;   /* in the order of causes.h */
     size_t      record_count;
     uint32_t   *locations;             /* indices in the model */
+    struct memcheck_c_function *callers;
 };
 
 enum memcheck_read {MEMCHECK_IS_ONE, MEMCHECK_IS_NONE, MEMCHECK_NO_MEMORY};
@@ -55,9 +73,6 @@ enum memcheck_read {MEMCHECK_IS_ONE, MEMCHECK_IS_NONE, MEMCHECK_NO_MEMORY};
 enum memcheck_read memcheck_process_read(struct memcheck_process *process,
                                          struct heapprof_model *model);
 void memcheck_process_free(struct memcheck_process *process);
-
-/* Sorts records by kind; within a kind, largest first. */
-void memcheck_process_sort(struct memcheck_process *process);
 
 /* ---- frames ---- */
 

@@ -20,6 +20,13 @@ void memcheck_headline_put(FILE *out, const struct memcheck_process *process,
                            const struct memcheck_record *record,
                            const char *separator);
 
+/* Writes a function and its library: "f (a.so)". */
+void memcheck_c_function_put(FILE *out, const struct memcheck_c_function *one);
+
+/* Writes who allocated, or who did it, and for whom: "f (a.so)", "f (a.so) for g (b.so)". */
+void memcheck_function_put(FILE *out, const struct memcheck_process *process,
+                           const struct memcheck_record *record);
+
 /* Writes a member "not_shown": how many records are not shown, by reason. */
 struct report_json;
 void memcheck_not_shown_put(struct report_json *json, const struct memcheck_tally *tally);

@@ -1,6 +1,7 @@
 /* sarif.c - the report as SARIF 2.1.0, which code scanning reads. Each record that is shown is
- * a result, at its innermost Ruby line that is in a file; each suppressed record is a result,
- * too. Each process is an invocation; it has not succeeded if its losses are not known. */
+ * a result, at its innermost Ruby line that is in a file; so is each record that is suppressed
+ * or in the baseline. Each process is an invocation; it has not succeeded if its losses are not
+ * known. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* open_memstream */
 #endif
@@ -9,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memcheck/callers.h"
+#include "memcheck/causes.h"
 #include "report/sarif.h"
 
 static const char *
@@ -106,6 +109,26 @@ put_ruby_stack(struct report_json *json, const struct memcheck_process *process,
     report_json_end(json, '}');
 }
 
+/* Engine vm has no more of the C stack than that. */
+static void
+put_callers(struct report_json *json, const struct memcheck_process *process,
+            const struct memcheck_record *record)
+{
+    struct memcheck_callers_walk walk = {.at = memcheck_callers_own(record)};
+
+    report_json_begin(json, '{');
+    report_sarif_message(json, "message", "in C");
+    report_json_member_begin(json, "frames", '[');
+    do {
+        char name[512];
+        snprintf(name, sizeof(name), "%.*s (%.*s)", (int)walk.at.function_length, walk.at.function,
+                 (int)walk.at.library_length, walk.at.library);
+        put_frame(json, (struct memcheck_frame){name, "", 0});
+    } while (memcheck_callers_next(process, record, &walk));
+    report_json_end(json, ']');
+    report_json_end(json, '}');
+}
+
 /* Writes the Ruby stack; for an error without one, Valgrind's stacks. */
 static void
 put_stacks(struct report_json *json, const struct memcheck_process *process,
@@ -114,6 +137,7 @@ put_stacks(struct report_json *json, const struct memcheck_process *process,
     report_json_member_begin(json, "stacks", '[');
     if (record->stack.count > 0 || !record->error)
         put_ruby_stack(json, process, &record->stack, NULL);
+    if (!record->error) put_callers(json, process, record);
     for (uint32_t i = 0; record->error && i < record->error->stack_count; i++) {
         put_c_stack(json, process, &process->valgrind->stacks[record->error->first_stack + i]);
     }
@@ -150,15 +174,27 @@ put_suppression(struct report_json *json, const struct memcheck_suppression *sup
 }
 
 static bool
-put_result(struct report_json *json, const struct memcheck_process *process,
-           const struct memcheck_record *record, size_t invocation,
-           const struct memcheck_suppression *suppression)
+put_result(struct report_json *json, const struct memcheck_question *question,
+           const struct memcheck_process *process, const struct memcheck_record *record,
+           size_t invocation)
 {
+    const struct memcheck_suppression *suppression =
+        question->suppressions ? memcheck_suppression_of(question->suppressions, process, record)
+                               : NULL;
+    bool known = question->baseline && memcheck_baseline_has_p(question->baseline, record->cause);
+    char cause[MEMCHECK_CAUSE_TEXT];
+
     report_sarif_begin_result(json, memcheck_kind_names[record->kind], level_of(record->kind));
     report_json_member_integer(json, "ruleIndex", record->kind);
     bool whole = put_headline(json, process, record);
     put_locations(json, process, record);
     put_stacks(json, process, record);
+    memcheck_cause_text(record->cause, cause);
+    report_json_member_begin(json, "partialFingerprints", '{');
+    report_json_member_text(json, "cause/v1", cause);
+    report_json_end(json, '}');
+    if (question->baseline)
+        report_json_member_text(json, "baselineState", known ? "unchanged" : "new");
     if (suppression) put_suppression(json, suppression);
     report_json_member_begin(json, "provenance", '{');
     report_json_member_integer(json, "invocationIndex", (int64_t)invocation);
@@ -176,12 +212,10 @@ put_results(struct report_json *json, const struct memcheck_question *question,
     for (size_t i = 0; i < process->record_count; i++) {
         const struct memcheck_record *record = &process->records[i];
         enum memcheck_verdict verdict = memcheck_judge(question, process, record);
-        if (verdict != MEMCHECK_SHOWN && verdict != MEMCHECK_SUPPRESSED) continue;
-        const struct memcheck_suppression *suppression =
-            verdict == MEMCHECK_SUPPRESSED
-                ? memcheck_suppression_of(question->suppressions, process, record)
-                : NULL;
-        whole = put_result(json, process, record, invocation, suppression) && whole;
+        if (verdict != MEMCHECK_SHOWN && verdict != MEMCHECK_SUPPRESSED &&
+            verdict != MEMCHECK_KNOWN)
+            continue;
+        whole = put_result(json, question, process, record, invocation) && whole;
     }
     return whole;
 }

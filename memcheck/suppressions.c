@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "memcheck/callers.h"
 
 #define LINE_MOST 4096
 #define LINES_MOST 100000
@@ -196,10 +197,12 @@ memcheck_suppression_of(const struct memcheck_suppressions *suppressions,
                         const struct memcheck_process *process,
                         const struct memcheck_record *record)
 {
+    struct memcheck_c_function who = memcheck_callers_named(process, record);
+
     for (size_t i = 0; i < suppressions->count; i++) {
         const struct memcheck_suppression *one = &suppressions->all[i];
-        if (matches_p(one->library, record->library, record->library_length) &&
-            matches_p(one->function, record->function, record->function_length) &&
+        if (matches_p(one->library, who.library, who.library_length) &&
+            matches_p(one->function, who.function, who.function_length) &&
             (!one->frame || any_frame_p(one->frame, process, record))) return one;
     }
     return NULL;
@@ -223,9 +226,11 @@ void
 memcheck_suppression_put(FILE *out, const struct memcheck_process *process,
                          const struct memcheck_record *record)
 {
-    put_pattern(out, record->library, record->library_length);
+    struct memcheck_c_function who = memcheck_callers_named(process, record);
+
+    put_pattern(out, who.library, who.library_length);
     putc(' ', out);
-    put_pattern(out, record->function, record->function_length);
+    put_pattern(out, who.function, who.function_length);
     if (record->stack.count > 0) {
         const char *name = memcheck_frame_at(process, &record->stack, 0).name;
         putc(' ', out);

@@ -6,11 +6,12 @@
  *
  * which are patterns like a shell's for files: *, ?, [...], and a backslash before a character
  * that stands for itself. They match the library, the C function that allocated, and the name
- * of any frame of the Ruby stack. A space or # in a name is written as ?.
+ * of any frame of the Ruby stack. A function without a name is matched by that for which it
+ * allocated (callers.h). A space or # in a name is written as ?.
  *
  * The user may also name a directory. Then the files for this version of Ruby are read:
  *
- *     ruby.supp  ruby-3.supp  ruby-3.4.supp  ruby-3.4.5.supp
+ *     ruby.supp  ruby-3.supp  ruby-3.4.supp  ruby-3.4.9.supp
  *
  * and files with the same after a name and _, such as parser_ruby-3.4.supp.
  */
@@ -33,7 +34,7 @@ struct memcheck_suppressions {
 
 #define MEMCHECK_SUPPRESSIONS_ERROR_MAX 384
 
-/* Reads a file; or, from a directory, the files for this version, such as "3.4.5". Returns
+/* Reads a file; or, from a directory, the files for this version, such as "3.4.9". Returns
  * false with a one-line error. The caller frees suppressions either way. */
 bool memcheck_suppressions_read(struct memcheck_suppressions *suppressions, const char *path,
                                 const char *version,

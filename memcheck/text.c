@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memcheck/callers.h"
+#include "memcheck/causes.h"
 #include "report/text.h"
 
 #define FRAMES_MOST 20
@@ -35,21 +37,10 @@ put_frames(FILE *out, const struct memcheck_process *process,
         fprintf(out, "        ... %" PRIu32 " more\n", stack->count - FRAMES_MOST);
 }
 
-/* Names may have any length. */
 static void
-put_part(FILE *out, const char *text, size_t length)
+put_error(FILE *out, const struct memcheck_record *record)
 {
-    char part[256];
-
-    snprintf(part, sizeof(part), "%.*s",
-             length < sizeof(part) ? (int)length : (int)sizeof(part) - 1, text);
-    report_put(out, part, 0, false);
-}
-
-static void
-put_error(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record)
-{
-    report_put(out, memcheck_valgrind_string(process->valgrind, record->error->what), 0, false);
+    report_put(out, record->what, 0, false);
     if (record->times > 1) fprintf(out, ", %" PRId64 " times", record->times);
 }
 
@@ -68,15 +59,10 @@ memcheck_headline_put(FILE *out, const struct memcheck_process *process,
                       const char *separator)
 {
     fprintf(out, "%s: ", memcheck_kind_titles[record->kind]);
-    if (memcheck_error_p(record->kind)) put_error(out, process, record);
+    if (memcheck_error_p(record->kind)) put_error(out, record);
     else put_leak(out, record);
     fputs(separator, out);
-    put_part(out, record->function, record->function_length);
-    if (record->library_length > 0) {
-        fputs(" (", out);
-        put_part(out, record->library, record->library_length);
-        putc(')', out);
-    }
+    memcheck_function_put(out, process, record);
 }
 
 /* ---- the stacks of C functions ---- */
@@ -141,15 +127,78 @@ put_c_stacks(FILE *out, const struct memcheck_process *process, const struct mem
 }
 
 static void
-put_record(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record)
+put_stacks(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record)
 {
-    fputs("\n  ", out);
-    memcheck_headline_put(out, process, record, "\n    ");
-    putc('\n', out);
     put_frames(out, process, &record->stack);
     if (record->error) put_c_stacks(out, process, record->error);
-    if (record->asked.count > 0) fputs("      in Ruby, the block was asked for by:\n", out);
+    if (record->asked_by.function_length > 0) {
+        fputs("      the block was asked for by ", out);
+        memcheck_c_function_put(out, &record->asked_by);
+        fputs(":\n", out);
+    }
+    else if (record->asked.count > 0) fputs("      in Ruby, the block was asked for by:\n", out);
     put_frames(out, process, &record->asked);
+}
+
+static void
+put_call(FILE *out, const struct memcheck_question *question,
+         const struct memcheck_process *process, const struct memcheck_record *record)
+{
+    put_stacks(out, process, record);
+    if (!question->generate) return;
+    fputs("    suppressed by: ", out);
+    memcheck_suppression_put(out, process, record);
+}
+
+/* Errors of one cause are not one: each has words of its own. */
+static bool
+shown_p(const struct memcheck_question *question, const struct memcheck_process *process, size_t at,
+        const struct memcheck_record *of)
+{
+    const struct memcheck_record *record = &process->records[at];
+
+    if (of != record &&
+        (memcheck_error_p(of->kind) || of->kind != record->kind || of->cause != record->cause))
+        return false;
+    return memcheck_judge(question, process, record) == MEMCHECK_SHOWN;
+}
+
+static void
+put_calls(FILE *out, const struct memcheck_question *question,
+          const struct memcheck_process *process, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++) {
+        const struct memcheck_record *record = &process->records[i];
+        fputs("      ", out);
+        put_leak(out, record);
+        fputs(":\n", out);
+        put_call(out, question, process, record);
+    }
+}
+
+/* Writes a record, and those that follow it and have the same cause. Returns the number of the
+ * next record that is not written. */
+static size_t
+put_cause(FILE *out, const struct memcheck_question *question,
+          const struct memcheck_process *process, size_t first)
+{
+    const struct memcheck_record *records = process->records;
+    struct memcheck_record sum = records[first];
+    size_t end = first + 1;
+
+    for (; end < process->record_count && shown_p(question, process, end, &records[first]); end++)
+        memcheck_record_add(&sum, &records[end]);
+    fputs("\n  ", out);
+    memcheck_headline_put(out, process, &sum, "\n    ");
+    if (end - first == 1) {
+        putc('\n', out);
+        put_call(out, question, process, &records[first]);
+    }
+    else {
+        fprintf(out, ", in %zu calls:\n", end - first);
+        put_calls(out, question, process, first, end);
+    }
+    return end;
 }
 
 const char *
@@ -171,7 +220,11 @@ put_tally(FILE *out, const struct memcheck_process *process, const struct memche
     if (!process->decided) fputs(memcheck_undecided(process), out);
     else if (tally->leaks == 0) fputs("no leaks", out);
     else {
-        fprintf(out, "%zu %s, ", tally->leaks, report_plural(tally->leaks, "leak", "leaks"));
+        fprintf(out, "%zu %s", tally->leaks, report_plural(tally->leaks, "leak", "leaks"));
+        if (tally->causes < tally->leaks)
+            fprintf(out, " with %zu %s", tally->causes,
+                    report_plural(tally->causes, "cause", "causes"));
+        fputs(", ", out);
         put_amount(out, tally->lost_blocks, tally->lost_bytes);
     }
     if (tally->errors > 0) {
@@ -221,12 +274,10 @@ put_process(FILE *out, const struct memcheck_question *question,
                 report_plural(process->dropped, "block, which may be a leak",
                               "blocks, which may be leaks"));
     }
-    for (size_t i = 0; i < process->record_count; i++) {
-        if (memcheck_judge(question, process, &process->records[i]) != MEMCHECK_SHOWN) continue;
-        put_record(out, process, &process->records[i]);
-        if (!question->generate) continue;
-        fputs("    suppressed by: ", out);
-        memcheck_suppression_put(out, process, &process->records[i]);
+    for (size_t i = 0; i < process->record_count; ) {
+        if (shown_p(question, process, i, &process->records[i]))
+            i = put_cause(out, question, process, i);
+        else i++;
     }
     if (tally.counts[MEMCHECK_SHOWN] > 0) putc('\n', out);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "barriers/flow/facts.h"
+#include "barriers/flow/globals.h"
 
 /* A call that is visited. */
 struct wb_call {
@@ -122,15 +123,51 @@ visit_copy(const struct wb_call *call)
     return argument(call, 0);
 }
 
+/* An element of the array; it is not known which one. */
+static struct wb_symbol *
+any_element(const struct wb_call *call, struct wb_symbol *array)
+{
+    return wb_symbol(&call->frame->flow->symbols, WB_S_INDEX, NULL, array, -1);
+}
+
+/* The key and the value of a table, as far as they are VALUEs in the source. */
+static void
+visit_insert(const struct wb_call *call)
+{
+    struct wb_symbol *address = any_element(call, argument(call, 0));
+
+    for (unsigned i = 1; i < 3; i++) {
+        const struct wb_node *node = argument_node(call, i);
+        if (!node || !node->type || node->type->kind != WB_VALUE) continue;
+        wb_store(call->frame, call->state, address, node->type, argument(call, i), call->node);
+    }
+}
+
+/* A barrier for another object than the one that is stored into is none. Two parameters are taken
+ * to be two objects. Other values may be the same object by another name. */
+static bool
+wrong_object_p(const struct wb_call *call, struct wb_symbol *address)
+{
+    const struct wb_symbol *parent = wb_parent_of(call->state, address), *given = argument(call, 0);
+
+    return parent && parent != given && parent->kind == WB_S_PARAMETER &&
+           given->kind == WB_S_PARAMETER;
+}
+
 static void
 visit_write(const struct wb_call *call)
 {
     struct wb_symbol *address = argument(call, 1);
+    static const struct wb_type value = { .kind = WB_VALUE };
     bool followed = wb_base_of(address)->kind == WB_S_LOCAL ||
                     wb_of_parameter_p(address, call->frame->function);
 
-    wb_note_stored(address, argument(call, 2));
-    wb_note_barriered_store(call->frame, call->state, address, call->node);
+    if (wrong_object_p(call, address)) {
+        wb_store(call->frame, call->state, address, &value, argument(call, 2), call->node);
+    }
+    else {
+        wb_note_barriered_store(call->frame, call->state, address, argument(call, 2), call->node);
+    }
     if (followed) wb_bind(call->frame->flow->arena, call->state, address, argument(call, 2));
     wb_barrier(call->frame, call->state, argument(call, 0), argument(call, 2));
 }
@@ -143,13 +180,6 @@ add_mark(struct wb_frame *frame, struct wb_symbol *value, bool movable)
     *mark = (struct wb_objects){ .movable = movable, .object = value,
                                  .next = frame->summary->marks };
     frame->summary->marks = mark;
-}
-
-/* An element of the array; it is not known which one. */
-static struct wb_symbol *
-any_element(const struct wb_call *call, struct wb_symbol *array)
-{
-    return wb_symbol(&call->frame->flow->symbols, WB_S_INDEX, NULL, array, -1);
 }
 
 /* All elements are marked; the analysis marks one of them, and does not know the number. */
@@ -175,6 +205,7 @@ apply_known(const struct wb_call *call, const struct wb_known *known)
       case WB_MAKE: return visit_make(call);
       case WB_MEMORY: return conjured(call, WB_S_MEMORY);
       case WB_COPY: return visit_copy(call);
+      case WB_INSERT: visit_insert(call); break;
       case WB_REALLOCATE:
       case WB_RETURN_FIRST: return argument(call, 0);
       case WB_WRITE: visit_write(call); break;
@@ -202,6 +233,11 @@ translate_outer(const struct wb_call *call, struct wb_symbol *symbol, struct wb_
     struct wb_symbol *translated;
 
     switch (symbol->kind) {
+      case WB_S_EITHER:
+        translated = translate(call, symbol->other);
+        if (of == translated) return of;
+        translated = wb_either(symbols, symbol->what, of, translated);
+        return translated ? translated : conjured(call, WB_S_UNKNOWN);
       case WB_S_LOAD: return wb_load(call->frame, call->state, of);
       case WB_S_FIELD: return wb_field_address(call->frame, of, symbol->what);
       case WB_S_DATA:
@@ -235,6 +271,7 @@ translate(const struct wb_call *call, struct wb_symbol *symbol)
         translated = wb_symbol(symbols, symbol->kind, call->node, symbol, 0);
         translated->data_type = symbol->data_type;
         translated->string = symbol->string;
+        translated->immortal = symbol->immortal;
         return translated;
       default:
         return translate_outer(call, symbol, translate(call, symbol->of));
@@ -462,6 +499,7 @@ apply_unknown(const struct wb_call *call)
 static void
 evaluate_arguments(struct wb_call *call, const struct wb_node *first)
 {
+    const struct wb_function *function = call->node->function;
     struct wb_arena *arena = call->frame->flow->arena;
     unsigned count = 0;
 
@@ -470,7 +508,10 @@ evaluate_arguments(struct wb_call *call, const struct wb_node *first)
     call->nodes = wb_arena_take(arena, count * sizeof(*call->nodes));
     for (const struct wb_node *node = first; node; node = node->next) {
         call->nodes[call->count] = wb_without_casts(node);
-        call->arguments[call->count++] = wb_visit(call->frame, call->state, node);
+        call->arguments[call->count] = wb_visit(call->frame, call->state, node);
+        wb_note_registered(call->arguments[call->count]);
+        if (function) wb_note_held(function, call->arguments[call->count]);
+        call->count++;
     }
 }
 
@@ -499,8 +540,9 @@ wb_visit_call(struct wb_frame *frame, struct wb_state *state, const struct wb_no
         result = apply_summary(&call, summary);
     }
     else result = apply_unknown(&call);
-    if (function && result->kind == WB_S_UNKNOWN && wb_returns_string_p(function)) {
-        result->string = true;
+    if (function && result->kind == WB_S_UNKNOWN) {
+        result->string |= wb_returns_string_p(function);
+        result->immortal |= wb_returns_immortal_p(function);
     }
     return result;
 }

@@ -84,25 +84,38 @@ visit_lvalue(struct wb_frame *frame, struct wb_state *state, const struct wb_nod
 
 /* A value that may be either of two, at a place. */
 static struct wb_symbol *
-join_values(struct wb_frame *frame, const void *place, const struct wb_symbol *one,
+join_values(struct wb_frame *frame, const void *place, struct wb_symbol *one,
             struct wb_symbol *two)
 {
     if (one == two) return two;
-    struct wb_symbol *value = symbol(frame, WB_S_UNKNOWN, place, NULL, 0);
+    struct wb_symbol *value = wb_either(&frame->flow->symbols, place, one, two);
+    if (value) return value;
+    value = symbol(frame, WB_S_UNKNOWN, place, NULL, 0);
     value->string = one->string && two->string;
     return value;
 }
 
 /* ---- assignments ---- */
 
-/* True if the analysis keeps what is stored at the address: a variable, or a pointer that the
- * function returns through a parameter. */
+/* True for a part of an object's data, and for new memory. */
 static bool
-followed_p(const struct wb_frame *frame, struct wb_symbol *at, const struct wb_type *type)
+in_memory_p(const struct wb_symbol *value)
 {
+    return value->kind == WB_S_DATA || value->kind == WB_S_FIELD || value->kind == WB_S_INDEX ||
+           value->kind == WB_S_MEMORY;
+}
+
+/* True if the analysis keeps what is stored at the address: a variable, or a pointer that the
+ * function returns through a parameter. A number or a char * is kept if it is an address. */
+static bool
+followed_p(const struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *at,
+           const struct wb_type *type, const struct wb_symbol *value)
+{
+    bool local = wb_base_of(at)->kind == WB_S_LOCAL;
+
+    if (type && type->kind == WB_OTHER) return local && (in_memory_p(value) || wb_bound(state, at));
     if (type && type->kind != WB_POINTER && type->kind != WB_VALUE) return false;
-    if (wb_base_of(at)->kind == WB_S_LOCAL) return true;
-    return type && type->kind == WB_POINTER && wb_of_parameter_p(at, frame->function);
+    return local || (type && type->kind == WB_POINTER && wb_of_parameter_p(at, frame->function));
 }
 
 static void
@@ -110,7 +123,7 @@ assign_value(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *a
              const struct wb_type *type, struct wb_symbol *value, const struct wb_node *node)
 {
     wb_learn_owner(frame, value, type);
-    if (followed_p(frame, at, type)) wb_bind(frame->flow->arena, state, at, value);
+    if (followed_p(frame, state, at, type, value)) wb_bind(frame->flow->arena, state, at, value);
     wb_store(frame, state, at, type, value, node);
 }
 
@@ -157,60 +170,23 @@ visit_sequence(struct wb_frame *frame, struct wb_state *state, const struct wb_n
     return last;
 }
 
-/* The one VALUE that a condition tests: "self", "RTEST(self)", "self != Qnil". Returns NULL if
- * there are several, or none. */
-static struct wb_symbol *
-tested_object(struct wb_frame *frame, struct wb_state *state, const struct wb_node *condition)
-{
-    struct wb_symbol *found = NULL;
-
-    if (condition->kind == WB_VARIABLE || condition->kind == WB_MEMBER) {
-        bool value = condition->type && condition->type->kind == WB_VALUE;
-        return value ? wb_visit(frame, state, condition) : NULL;
-    }
-    if (condition->kind != WB_ANY && condition->kind != WB_CAST && condition->kind != WB_CALL) {
-        return NULL;
-    }
-    for (const struct wb_node *child = condition->child; child; child = child->next) {
-        struct wb_symbol *one = child->kind == WB_NUMBER ? NULL :
-                                tested_object(frame, state, child);
-        if (found && one) return NULL;
-        if (one) found = one;
-    }
-    return found;
-}
-
-/* In `if (object) barrier(object)` the object is nil or NULL on the other branch, so the
- * stores there are into no object. barriers_seen: the barriers of this branch, from the last
- * one down to before. */
-static void
-assume_null_elsewhere(struct wb_frame *frame, struct wb_state *other, struct wb_symbol *object,
-                      const struct wb_objects *barriers_seen, const struct wb_objects *before)
-{
-    while (barriers_seen != before && barriers_seen->object != object) {
-        barriers_seen = barriers_seen->next;
-    }
-    if (barriers_seen != before && !other->dead) wb_assume_null(frame, other, object);
-}
-
 static struct wb_symbol *
 visit_if(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
-    const struct wb_objects *before = frame->barriers_seen, *between;
+    struct wb_condition condition = { .state = state, .barriers = frame->barriers_seen };
 
     if (!node->child || !node->child->next) return visit_sequence(frame, state, node->child);
     wb_visit(frame, state, node->child);
-    struct wb_symbol *object = tested_object(frame, state, node->child);
+    wb_read_condition(frame, &condition, node->child);
     const struct wb_node *then = node->child->next;
     const struct wb_node *otherwise = then->next;
     struct wb_state other = *state;
+    condition.other = &other;
+    wb_assume_condition(frame, &condition);
     struct wb_symbol *one = wb_visit(frame, state, then);
-    between = frame->barriers_seen;
+    condition.between = frame->barriers_seen;
     struct wb_symbol *two = otherwise ? wb_visit(frame, &other, otherwise) : NULL;
-    if (object) {
-        assume_null_elsewhere(frame, &other, object, between, before);
-        assume_null_elsewhere(frame, state, object, frame->barriers_seen, between);
-    }
+    wb_conclude_condition(frame, &condition);
     if (other.dead || !two || two->kind == WB_S_CONSTANT) two = one;
     if (state->dead || one->kind == WB_S_CONSTANT) one = two;
     wb_join_states(&frame->flow->symbols, state, &other);
@@ -348,17 +324,32 @@ visit_cast(struct wb_frame *frame, struct wb_state *state, const struct wb_node 
     return value;
 }
 
-/* An operator on constants gives a constant, on anything else an unknown value. */
+static bool
+address_p(const struct wb_node *node, const struct wb_symbol *value)
+{
+    const struct wb_type *type = type_of(node);
+
+    return type && type->kind == WB_POINTER ? value->kind != WB_S_CONSTANT : in_memory_p(value);
+}
+
+/* An operator on constants gives a constant. With one address it gives another address in the same
+ * memory: "p + 1". Anything else is an unknown value. */
 static struct wb_symbol *
 visit_other(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
+    struct wb_symbol *address = NULL;
     bool constants = node->child != NULL;
+    unsigned addresses = 0;
 
     if (node->child && !node->child->next) return wb_visit(frame, state, node->child);
     for (const struct wb_node *child = node->child; child; child = child->next) {
-        if (wb_visit(frame, state, child)->kind != WB_S_CONSTANT) constants = false;
+        struct wb_symbol *value = wb_visit(frame, state, child);
+        constants &= value->kind == WB_S_CONSTANT;
+        if (address_p(child, value)) address = value, addresses++;
     }
-    return constants ? constant(frame) : symbol(frame, WB_S_UNKNOWN, node, NULL, 0);
+    if (constants) return constant(frame);
+    return addresses == 1 ? symbol(frame, WB_S_INDEX, node, address, -1) :
+           symbol(frame, WB_S_UNKNOWN, node, NULL, 0);
 }
 
 static void

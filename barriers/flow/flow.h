@@ -8,6 +8,7 @@
  *         |                                        |  a function
  *     functions.c  a whole function: its summary --+
  *
+ *     conditions.c what a condition says of a VALUE; asks flow.c for its value
  *     stores.c     stores that need a barrier, barriers, and the GC that may start between them
  *     memory.c     what is at an address
  *
@@ -79,6 +80,28 @@ void wb_sink(struct wb_frame *frame, struct wb_state *state);
 struct wb_symbol *wb_visit(struct wb_frame *frame, struct wb_state *state,
                            const struct wb_node *node);
 
+/* ---- conditions.c ---- */
+
+struct wb_condition {
+    struct wb_symbol        *value;     /* the VALUE that is tested; NULL if there is none */
+    struct wb_symbol        *object;    /* the same, by any test */
+    bool                     sure;      /* the branch in which value is an object is known */
+    bool                     object_if; /* what the condition is there */
+    struct wb_state         *state, *other; /* where it is true, and where it is not */
+    const struct wb_objects *barriers, *between; /* the last barrier before the branches, and
+                                                  * between them */
+};
+
+/* Sets what the condition tests. The caller has set state. */
+void wb_read_condition(struct wb_frame *frame, struct wb_condition *condition,
+                       const struct wb_node *node);
+
+/* Before the branches are visited: value is no object on one of them. */
+void wb_assume_condition(struct wb_frame *frame, const struct wb_condition *condition);
+
+/* When both have been visited: what their barriers say of the condition. */
+void wb_conclude_condition(struct wb_frame *frame, const struct wb_condition *condition);
+
 /* ---- memory.c ---- */
 
 /* What is at an address. */
@@ -107,6 +130,10 @@ struct wb_symbol *wb_visit_call(struct wb_frame *frame, struct wb_state *state,
 
 /* ---- stores.c ---- */
 
+/* The object that owns the address. Memory that an object's data points to is taken to belong
+ * to the object. Returns NULL if the object is not known. */
+struct wb_symbol *wb_parent_of(const struct wb_state *state, struct wb_symbol *address);
+
 /* A thing of that type is stored at an address. from: the VALUE itself, or the address of the
  * struct or array that is copied. */
 void wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
@@ -116,9 +143,10 @@ void wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *
 void wb_store_escaped(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
                       const struct wb_node *node);
 
-/* A VALUE is stored at that address by a function that also calls the barrier. */
+/* The value is stored at that address by a function that also calls the barrier. */
 void wb_note_barriered_store(struct wb_frame *frame, const struct wb_state *state,
-                             struct wb_symbol *address, const struct wb_node *node);
+                             struct wb_symbol *address, const struct wb_symbol *value,
+                             const struct wb_node *node);
 
 /* A store of a called function, in symbols of the caller. */
 void wb_replay_store(struct wb_frame *frame, struct wb_state *state, const struct wb_store *store);
@@ -132,8 +160,10 @@ void wb_replace_data(struct wb_frame *frame, struct wb_state *state, struct wb_s
 void wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
                 struct wb_symbol *value);
 
-/* On this path the object is nil or NULL, so no store is into it. */
-void wb_assume_null(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object);
+/* On this path the object is nil or NULL, so no store is into it; or the value is no object, so its
+ * stores into that object need no barrier. object NULL: into any; value NULL: any value. */
+void wb_assume_no_object(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
+                         struct wb_symbol *value);
 
 /* From here on the object needs no barriers. */
 void wb_unprotect(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object);

@@ -2,6 +2,8 @@
  * functions with the data of an object. */
 #include "barriers/flow/flow.h"
 
+#include "barriers/flow/facts.h"
+
 /* Depth of calls. A function below that is taken to do anything, and is visited by itself later. */
 #define CALLS_MOST 200
 
@@ -104,15 +106,15 @@ note_mark(struct wb_flow *flow, const struct wb_symbol *value, bool movable,
     if (value->kind != WB_S_LOAD) return false;
     struct wb_field *field = (struct wb_field *)wb_field_of(value->of);
     if (field) {
-        field->marked = data_type;
-        *(movable ? &field->movable : &field->pinned) = true;
-        if (!of_values_p(field->type)) data_type->tables = true;
+        struct wb_field_use *use = wb_field_use_of(flow->arena, field, data_type);
+        *(movable ? &use->movable : &use->pinned) = true;
+        if (!of_values_p(field->type)) data_type->tables = use->behind = true;
         wb_add_owner(flow->program, field->record, data_type, false);
     }
     struct wb_symbol *base = wb_base_of(value->of);
     struct wb_field *behind = base->kind == WB_S_LOAD ? (struct wb_field *)wb_field_of(base->of) :
                               NULL;
-    if (behind) behind->marked_behind = data_type;
+    if (behind) wb_field_use_of(flow->arena, behind, data_type)->behind = true;
     return field != NULL;
 }
 

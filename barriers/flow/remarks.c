@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "barriers/flow/facts.h"
 #include "report/text.h"
 
 const struct wb_rule_text wb_rules[WB_RULES] = {
@@ -18,11 +19,14 @@ const struct wb_rule_text wb_rules[WB_RULES] = {
     [WB_UNMARKED] = {"unmarked-reference",
                      "A reference is stored, and the mark function does not mark it", false},
     [WB_UNPROTECTED] = {"could-be-protected", "A type is not WB_PROTECTED, and could be", false},
+    [WB_UNREGISTERED] = {"unregistered-global",
+                         "A global variable holds a reference that the GC does not know", true},
 };
 
 struct wb_remarker {
     struct wb_program         *program;
     const struct wb_data_type *data_type;
+    struct wb_place            place;
     struct wb_remark         **end;
 };
 
@@ -37,7 +41,8 @@ add_remark(struct wb_remarker *remarker, enum wb_rule rule, const char *field, c
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    *remark = (struct wb_remark){ .rule = rule, .data_type = remarker->data_type, .field = field };
+    *remark = (struct wb_remark){ .rule = rule, .place = remarker->place,
+                                  .data_type = remarker->data_type, .field = field };
     remark->text = wb_name(remarker->program, text);
     *remarker->end = remark;
     remarker->end = &remark->next;
@@ -45,27 +50,37 @@ add_remark(struct wb_remarker *remarker, enum wb_rule rule, const char *field, c
 
 /* ---- fields ---- */
 
+/* True if a reference is stored in the field, and the type does not mark it. A store into an object
+ * of unknown type may be into one of another type that marks the field. */
+static bool
+forgotten_p(const struct wb_field *field, const struct wb_data_type *type)
+{
+    if (wb_marked_p(field, type)) return false;
+    return wb_field_use(field, type)->holds ||
+           (wb_field_use(field, NULL)->holds && !wb_marked_by_any_p(field));
+}
+
 static void
 check_field(struct wb_remarker *remarker, const struct wb_field *field, const char *path)
 {
     const struct wb_data_type *type = remarker->data_type;
     const char *name = wb_name(remarker->program, path);
-    bool marks_seen = !type->marks || type->marks_seen;
+    const struct wb_field_use *use = wb_field_use(field, type);
+    bool marks_seen = !type->marks || type->marks_seen, moves = use->movable && !use->pinned;
 
-    if (field->movable && !field->pinned && field->marked == type && !type->compacts) {
+    if (moves && !type->compacts) {
         add_remark(remarker, WB_MOVED, name,
                    "'%s' (%s) is marked by rb_gc_mark_movable, and there is no compact "
                    "function that updates it",
                    name, type->name);
     }
-    else if (field->movable && !field->pinned && field->marked == type && type->updates_seen &&
-             !field->updated) {
+    else if (moves && type->updates_seen && !use->updated) {
         add_remark(remarker, WB_MOVED, name,
                    "'%s' (%s) is marked by rb_gc_mark_movable, and %s() does not update it", name,
                        type->name,
                    type->compact->name);
     }
-    if (field->holds && !field->marked && marks_seen) {
+    if (forgotten_p(field, type) && marks_seen) {
         add_remark(remarker, WB_UNMARKED, name, "'%s' (%s) is stored, and %s%s", name, type->name,
                    type->mark ? type->mark->name : "there is no mark function",
                    type->mark ? "() does not mark it" : "");
@@ -149,11 +164,29 @@ wb_make_remarks(struct wb_program *program, const struct wb_findings *findings)
 
     for (const struct wb_data_type *type = program->data_types; type; type = type->next) {
         remarker.data_type = type;
+        remarker.place = type->place;
         if (!type->known) continue;
         for (const struct wb_owner *owner = type->owned; owner; owner = owner->next_record) {
             if (owner->whole) check_fields(&remarker, owner->record, "");
         }
         check_type(&remarker, findings);
+    }
+    remarker.data_type = NULL;
+    for (const struct wb_variable *each = program->globals; each; each = each->next) {
+        remarker.place = each->stored;
+        if (!each->stored.file || each->registered) continue;
+        if (each->type->kind == WB_VALUE) {
+            add_remark(&remarker, WB_UNREGISTERED, each->name,
+                       "global variable '%s' holds an object that the GC does not know: register "
+                       "it by rb_gc_register_address(&%s) before the first object is stored",
+                       each->name, each->name);
+        }
+        else {
+            add_remark(&remarker, WB_UNREGISTERED, each->name,
+                       "global variable '%s' leads to an object that the GC does not know: mark "
+                       "it, or call rb_gc_register_address for the place that holds it",
+                       each->name);
+        }
     }
     return first;
 }

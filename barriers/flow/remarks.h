@@ -1,13 +1,14 @@
 #ifndef HEAPPROF_BARRIERS_REMARKS_H
 #define HEAPPROF_BARRIERS_REMARKS_H
 /* Remarks about types: references that their functions forget, and types that could be
- * WB_PROTECTED. */
+ * WB_PROTECTED. And about global variables that the GC does not know. */
 #include "barriers/flow/findings.h"
 
 enum wb_rule {
     WB_MOVED,       /* a reference is marked as movable, and dcompact does not update it */
     WB_UNMARKED,    /* a reference is stored, and dmark does not mark it */
     WB_UNPROTECTED, /* the type could be WB_PROTECTED */
+    WB_UNREGISTERED, /* a global variable holds a reference that the GC does not know */
     WB_RULES
 };
 
@@ -21,7 +22,8 @@ extern const struct wb_rule_text wb_rules[WB_RULES];
 
 struct wb_remark {
     enum wb_rule               rule;
-    const struct wb_data_type *data_type;
+    struct wb_place            place;
+    const struct wb_data_type *data_type; /* NULL if the remark is about a variable */
     const char                *field;   /* NULL if the remark is about the type */
     const char                *text;    /* the message */
     struct wb_remark          *next;
@@ -35,7 +37,8 @@ bool wb_could_be_protected_p(const struct wb_data_type *type);
  * struct that this type shares with others. */
 bool wb_lacking_p(const struct wb_data_type *type, const struct wb_finding *finding);
 
-/* All remarks, ordered by type. findings: those of the same program. */
+/* All remarks, ordered by type; those about variables come last. findings: those of the same
+ * program. */
 const struct wb_remark *wb_make_remarks(struct wb_program *program,
                                         const struct wb_findings *findings);
 

@@ -23,12 +23,11 @@ wb_bind(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *addres
 }
 
 static void
-add_object(struct wb_arena *arena, const struct wb_objects **objects, struct wb_symbol *object,
-           struct wb_symbol *data)
+add_object(struct wb_arena *arena, const struct wb_objects **objects, struct wb_symbol *object)
 {
     struct wb_objects *added = WB_NEW(arena, struct wb_objects);
 
-    *added = (struct wb_objects){ .object = object, .data = data, .next = *objects };
+    *added = (struct wb_objects){ .object = object, .next = *objects };
     *objects = added;
 }
 
@@ -48,7 +47,7 @@ wb_fresh_p(const struct wb_state *state, const struct wb_symbol *object)
 void
 wb_add_fresh(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object)
 {
-    if (!wb_fresh_p(state, object)) add_object(arena, &state->fresh, object, NULL);
+    if (!wb_fresh_p(state, object)) add_object(arena, &state->fresh, object);
 }
 
 bool
@@ -60,23 +59,49 @@ wb_unprotected_p(const struct wb_state *state, const struct wb_symbol *object)
 void
 wb_add_unprotected(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object)
 {
-    if (!wb_unprotected_p(state, object)) add_object(arena, &state->unprotected, object, NULL);
+    if (!wb_unprotected_p(state, object)) add_object(arena, &state->unprotected, object);
+}
+
+static const struct wb_objects *
+find_wrapped(const struct wb_state *state, const struct wb_symbol *data)
+{
+    const struct wb_objects *wrapped = state->wrapped;
+
+    while (wrapped && wrapped->data != data) wrapped = wrapped->next;
+    return wrapped;
 }
 
 struct wb_symbol *
 wb_wrapped_in(const struct wb_state *state, const struct wb_symbol *data)
 {
-    const struct wb_objects *wrapped = state->wrapped;
+    const struct wb_objects *wrapped = find_wrapped(state, data);
 
-    while (wrapped && wrapped->data != data) wrapped = wrapped->next;
     return wrapped ? wrapped->object : NULL;
+}
+
+struct wb_data_type *
+wb_type_wrapped_in(const struct wb_state *state, const struct wb_symbol *data)
+{
+    const struct wb_objects *wrapped = find_wrapped(state, data);
+
+    return wrapped ? wrapped->data_type : NULL;
 }
 
 void
 wb_add_wrapped(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object,
-               struct wb_symbol *data)
+               struct wb_symbol *data, struct wb_data_type *data_type)
 {
-    if (wb_wrapped_in(state, data) != object) add_object(arena, &state->wrapped, object, data);
+    if (wb_wrapped_in(state, data) == object) return;
+    struct wb_objects *added = WB_NEW(arena, struct wb_objects);
+    *added = (struct wb_objects){ .object = object, .data = data, .data_type = data_type,
+                                  .next = state->wrapped };
+    state->wrapped = added;
+}
+
+static bool
+vague_p(const struct wb_symbol *value)
+{
+    return value->kind == WB_S_UNKNOWN || value->kind == WB_S_EITHER;
 }
 
 /* If a store is late, two unknown values make no difference: only a barrier would care which
@@ -85,8 +110,7 @@ static bool
 same_store_p(const struct wb_store *one, const struct wb_store *other)
 {
     bool same_value = one->value == other->value ||
-                      (one->late && one->value->kind == WB_S_UNKNOWN &&
-                       other->value->kind == WB_S_UNKNOWN);
+                      (one->late && vague_p(one->value) && vague_p(other->value));
 
     return one->address == other->address && same_value && one->late == other->late &&
            one->call == other->call &&
@@ -136,7 +160,9 @@ join_values(struct wb_symbols *symbols, struct wb_symbol *address, struct wb_sym
 {
     if (!one || one->kind == WB_S_CONSTANT) return other ? other : one;
     if (!other || other->kind == WB_S_CONSTANT || one == other) return one;
-    return wb_symbol(symbols, WB_S_UNKNOWN, one, address, (int64_t)(uintptr_t)other);
+    struct wb_symbol *either = wb_either(symbols, address, one, other);
+    return either ? either :
+           wb_symbol(symbols, WB_S_UNKNOWN, one, address, (int64_t)(uintptr_t)other);
 }
 
 static void
@@ -166,7 +192,7 @@ intersect_objects(struct wb_arena *arena, const struct wb_objects **into,
     if (objects == other) return;
     *into = NULL;
     for (; objects; objects = objects->next) {
-        if (among_p(other, objects->object)) add_object(arena, into, objects->object, NULL);
+        if (among_p(other, objects->object)) add_object(arena, into, objects->object);
     }
 }
 
@@ -186,7 +212,7 @@ wb_join_states(struct wb_symbols *symbols, struct wb_state *into, const struct w
         wb_add_store(symbols->arena, &into->stores, each->store);
     }
     for (const struct wb_objects *each = other->wrapped; each; each = each->next) {
-        wb_add_wrapped(symbols->arena, into, each->object, each->data);
+        wb_add_wrapped(symbols->arena, into, each->object, each->data, each->data_type);
     }
     into->collected |= other->collected;
 }

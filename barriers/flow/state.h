@@ -55,6 +55,7 @@ struct wb_objects {
     bool                     movable;       /* of marked values: not pinned */
     struct wb_symbol        *object, *data; /* data: what it was given, or the value of a
                                              * barrier; or NULL */
+    struct wb_data_type     *data_type;     /* of an object that got memory; NULL if not known */
     const struct wb_objects *next;
 };
 
@@ -84,7 +85,10 @@ void wb_add_unprotected(struct wb_arena *arena, struct wb_state *state, struct w
 /* The object whose data that memory became. Returns NULL if there is none. */
 struct wb_symbol *wb_wrapped_in(const struct wb_state *state, const struct wb_symbol *data);
 void wb_add_wrapped(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object,
-                    struct wb_symbol *data);
+                    struct wb_symbol *data, struct wb_data_type *data_type);
+
+/* The type of that object. Returns NULL if it is not known. */
+struct wb_data_type *wb_type_wrapped_in(const struct wb_state *state, const struct wb_symbol *data);
 
 /* Adds a store, unless it is there: a loop visits the same store twice. */
 void wb_add_store(struct wb_arena *arena, const struct wb_stores **stores,

@@ -16,32 +16,42 @@
 #include <string.h>
 
 #include "barriers/flow/facts.h"
+#include "barriers/flow/globals.h"
 #include "barriers/flow/stored.h"
 
 /* ---- which object owns an address ---- */
 
-/* The object that owns the address. Memory that an object's data points to is taken to belong
- * to the object. Returns NULL if the object is not known. */
-static struct wb_symbol *
-parent_of(const struct wb_state *state, struct wb_symbol *address)
+struct wb_symbol *
+wb_parent_of(const struct wb_state *state, struct wb_symbol *address)
 {
     struct wb_symbol *base = wb_base_of(address), *object = wb_wrapped_in(state, base);
 
     if (object) return object;
     if (base->kind == WB_S_DATA) return base->of;
-    return base->kind == WB_S_LOAD ? parent_of(state, base->of) : NULL;
+    return base->kind == WB_S_LOAD ? wb_parent_of(state, base->of) : NULL;
 }
 
-/* If the record belongs to several types, prefers one whose objects need barriers. */
+/* If the record belongs to several types, prefers one whose objects need barriers for the field. */
 static const struct wb_data_type *
-owner_of(const struct wb_record *record)
+owner_of(const struct wb_record *record, const struct wb_field *field)
 {
     const struct wb_data_type *found = NULL;
+    int found_rank = -1;
 
     for (const struct wb_owner *owner = record->owners; owner; owner = owner->next) {
-        if (!found || owner->data_type->protected_p) found = owner->data_type;
+        int rank = 2 * owner->data_type->protected_p + wb_marked_p(field, owner->data_type);
+        if (rank > found_rank) found = owner->data_type, found_rank = rank;
     }
     return found;
+}
+
+/* The type of the object that is known to own the address. Returns NULL if it is not known. */
+static struct wb_data_type *
+known_type_of(const struct wb_state *state, struct wb_symbol *address)
+{
+    struct wb_symbol *base = wb_base_of(address);
+
+    return base->data_type ? base->data_type : wb_type_wrapped_in(state, base);
 }
 
 /* The type of the object that owns the address. Returns NULL if the address is in no data that
@@ -49,14 +59,14 @@ owner_of(const struct wb_record *record)
 static const struct wb_data_type *
 data_type_of(const struct wb_state *state, struct wb_symbol *address)
 {
-    struct wb_symbol *base = wb_base_of(address), *object = wb_wrapped_in(state, base);
-    const struct wb_field *field = wb_first_field(address), *holder;
+    const struct wb_data_type *known = known_type_of(state, address);
+    const struct wb_symbol *base = wb_base_of(address);
+    const struct wb_field *first = wb_first_field(address), *holder;
 
-    if (base->data_type) return base->data_type;
-    if (object && object->data_type) return object->data_type;
-    if (field && field->record->owners) return owner_of(field->record);
+    if (known) return known;
+    if (first && first->record->owners) return owner_of(first->record, wb_field_of(address));
     holder = base->kind == WB_S_LOAD ? wb_field_of(base->of) : NULL;
-    return holder ? holder->marked_behind : NULL;
+    return holder ? wb_marks_behind(holder) : NULL;
 }
 
 static bool
@@ -92,7 +102,7 @@ variable_name(const struct wb_state *state, const struct wb_symbol *parent)
 static const char *
 own_name(const struct wb_state *state, const struct wb_store *store)
 {
-    const struct wb_symbol *parent = parent_of(state, store->address);
+    const struct wb_symbol *parent = wb_parent_of(state, store->address);
 
     if (!parent || wb_base_of(store->address)->kind == WB_S_MEMORY) return NULL;
     return variable_name(state, parent);
@@ -151,7 +161,7 @@ report_finding(struct wb_frame *frame, const struct wb_state *state, const struc
                enum wb_certainty certainty, const char *why)
 {
     const struct wb_data_type *data_type = data_type_of(state, store->address);
-    struct wb_symbol *parent = parent_of(state, store->address);
+    struct wb_symbol *parent = wb_parent_of(state, store->address);
     char path[256];
 
     if (!frame->flow->reporting || !data_type) return;
@@ -199,7 +209,7 @@ why_missing(struct wb_frame *frame, const struct wb_store *store)
 static void
 report_missing(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store)
 {
-    struct wb_symbol *parent = parent_of(state, store->address);
+    struct wb_symbol *parent = wb_parent_of(state, store->address);
     bool certain = parent && wb_base_of(store->address)->kind != WB_S_LOAD && !store->hidden;
 
     report_finding(frame, state, store, certain ? WB_CERTAIN : WB_LIKELY,
@@ -261,8 +271,10 @@ note_place(struct wb_frame *frame, const struct wb_state *state, struct wb_symbo
 
 void
 wb_note_barriered_store(struct wb_frame *frame, const struct wb_state *state,
-                        struct wb_symbol *address, const struct wb_node *node)
+                        struct wb_symbol *address, const struct wb_symbol *value,
+                        const struct wb_node *node)
 {
+    wb_note_stored(frame->flow->arena, address, value, known_type_of(state, address));
     note_place(frame, state, address, frame->function, &node->place);
 }
 
@@ -270,7 +282,7 @@ wb_note_barriered_store(struct wb_frame *frame, const struct wb_state *state,
 static const char *
 why_harmless(const struct wb_state *state, const struct wb_store *store)
 {
-    struct wb_symbol *parent = parent_of(state, store->address), *value = store->value;
+    struct wb_symbol *parent = wb_parent_of(state, store->address), *value = store->value;
 
     if (parent && wb_fresh_p(state, parent) && (store->early || !store->late)) {
         return "the object is new: no GC can have started since it was made";
@@ -279,7 +291,7 @@ why_harmless(const struct wb_state *state, const struct wb_store *store)
     if (value == parent) return "the object refers to itself";
     if (value->kind != WB_S_LOAD) return NULL;
     if (wb_base_of(value->of)->kind == WB_S_GLOBAL) return "a global variable holds the value, too";
-    if (parent && parent_of(state, value->of) == parent) {
+    if (parent && wb_parent_of(state, value->of) == parent) {
         return "the object holds the value already";
     }
     return NULL;
@@ -298,7 +310,9 @@ may_need_barrier_p(struct wb_frame *frame, const struct wb_state *state,
 static void
 enter_store(struct wb_frame *frame, struct wb_state *state, struct wb_store *store)
 {
-    if (frame->exempt) wb_note_updated(store->address);
+    if (frame->exempt) {
+        wb_note_updated(frame->flow->arena, store->address, known_type_of(state, store->address));
+    }
     else note_place(frame, state, store->address, store->function, &store->place);
     if (frame->exempt || !may_need_barrier_p(frame, state, store)) return;
     if (!store->excuse && !ownerless_p(state, store)) store->excuse = why_harmless(state, store);
@@ -306,11 +320,39 @@ enter_store(struct wb_frame *frame, struct wb_state *state, struct wb_store *sto
     else wb_add_store(frame->flow->arena, &state->stores, store);
 }
 
+/* The same address from another base. */
+static struct wb_symbol *
+address_from(struct wb_frame *frame, const struct wb_symbol *address, struct wb_symbol *base)
+{
+    if (address->kind != WB_S_FIELD && address->kind != WB_S_INDEX) return base;
+    return wb_symbol(&frame->flow->symbols, address->kind, address->what,
+                     address_from(frame, address->of, base), address->number);
+}
+
+/* Of two addresses with the same owner and the same innermost field, one is enough. */
+static bool
+alike_p(const struct wb_state *state, struct wb_symbol *one, struct wb_symbol *other)
+{
+    struct wb_symbol *parent = wb_parent_of(state, one);
+
+    return parent && parent == wb_parent_of(state, other) && wb_field_of(one) == wb_field_of(other);
+}
+
 static void
 store_value(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
             struct wb_symbol *value, const struct wb_node *node, bool hidden)
 {
-    wb_note_stored(address, value);
+    const struct wb_symbol *base = wb_base_of(address);
+
+    if (base->kind == WB_S_EITHER) {
+        struct wb_symbol *one = address_from(frame, address, base->of),
+            *other = address_from(frame, address, base->other);
+        store_value(frame, state, one, value, node, hidden);
+        if (!alike_p(state, one, other)) store_value(frame, state, other, value, node, hidden);
+        return;
+    }
+    wb_note_stored(frame->flow->arena, address, value, known_type_of(state, address));
+    if (frame->flow->reporting) wb_note_global(address, value, &node->place);
     if (value->kind == WB_S_CONSTANT) return;
     struct wb_store *store = WB_NEW(frame->flow->arena, struct wb_store);
     *store = (struct wb_store){
@@ -370,6 +412,44 @@ copy_aggregate(struct wb_frame *frame, struct wb_state *state, struct wb_symbol 
     frame->flow->copying = outer;
 }
 
+/* ---- pointers ---- */
+
+/* Stores into memory that no object owned are the object's from here on. */
+static void
+adopt_stores(struct wb_frame *frame, struct wb_state *state, const struct wb_symbol *memory)
+{
+    const struct wb_stores *stores = state->stores;
+
+    state->stores = NULL;
+    for (; stores; stores = stores->next) {
+        if (wb_base_of(stores->store->address) == memory) {
+            wb_replay_store(frame, state, stores->store);
+        }
+        else wb_add_store(frame->flow->arena, &state->stores, stores->store);
+    }
+}
+
+/* A pointer is stored into an object. If the object marks what the field points to, new memory
+ * belongs to the object now. A field that is given an address in the data leads to what is there.
+ */
+static void
+store_pointer(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
+              struct wb_symbol *value)
+{
+    struct wb_symbol *object = wb_parent_of(state, address), *base = wb_base_of(value);
+    struct wb_data_type *data_type = (struct wb_data_type *)data_type_of(state, address);
+    struct wb_field *field = (struct wb_field *)wb_field_of(address);
+
+    if (!data_type || !field) return;
+    if (base->kind == WB_S_DATA && value != base) {
+        wb_field_use_of(frame->flow->arena, field, data_type)->behind = true;
+    }
+    if (base->kind != WB_S_MEMORY || !object || wb_wrapped_in(state, base)) return;
+    if (!wb_field_use(field, data_type)->behind) return;
+    wb_add_wrapped(frame->flow->arena, state, object, base, data_type);
+    adopt_stores(frame, state, base);
+}
+
 void
 wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
          const struct wb_type *type, struct wb_symbol *from, const struct wb_node *node)
@@ -377,6 +457,7 @@ wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *addre
     enum wb_type_kind kind = type ? type->kind : WB_OTHER;
 
     if (kind == WB_VALUE) store_value(frame, state, address, from, node, false);
+    else if (kind == WB_POINTER) store_pointer(frame, state, address, from);
     else if (kind == WB_ARRAY || kind == WB_RECORD) {
         copy_aggregate(frame, state, address, type, from, node);
     }
@@ -387,7 +468,8 @@ wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *addre
 static void
 name_for_call(struct wb_frame *frame, const struct wb_state *state, struct wb_store *store)
 {
-    struct wb_symbol *parent = parent_of(state, store->address), *base = wb_base_of(store->address);
+    struct wb_symbol *parent = wb_parent_of(state, store->address),
+        *base = wb_base_of(store->address);
     char path[256], whole[600];
 
     if (!frame->flow->reporting || !parent) return;
@@ -414,21 +496,6 @@ wb_replay_store(struct wb_frame *frame, struct wb_state *state, const struct wb_
 
 /* ---- data that replaces other data ---- */
 
-/* Stores into memory that no object owned are the object's from here on. */
-static void
-adopt_stores(struct wb_frame *frame, struct wb_state *state, const struct wb_symbol *memory)
-{
-    const struct wb_stores *stores = state->stores;
-
-    state->stores = NULL;
-    for (; stores; stores = stores->next) {
-        if (wb_base_of(stores->store->address) == memory) {
-            wb_replay_store(frame, state, stores->store);
-        }
-        else wb_add_store(frame->flow->arena, &state->stores, stores->store);
-    }
-}
-
 void
 wb_replace_data(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
                 struct wb_symbol *data, const struct wb_type *type, const struct wb_node *node)
@@ -439,7 +506,7 @@ wb_replace_data(struct wb_frame *frame, struct wb_state *state, struct wb_symbol
     if (data == wb_data_of(frame, state, object)) return; /* the same memory, perhaps reallocated */
     wb_bind(frame->flow->arena, state, address, data);
     if (data->kind == WB_S_CONSTANT) return;
-    wb_add_wrapped(frame->flow->arena, state, object, data);
+    wb_add_wrapped(frame->flow->arena, state, object, data, object->data_type);
     if (data->kind == WB_S_MEMORY) adopt_stores(frame, state, data);
     else if (record && !wb_fresh_p(state, object)) {
         struct wb_type whole = { .kind = WB_RECORD, .record = record };
@@ -450,18 +517,31 @@ wb_replace_data(struct wb_frame *frame, struct wb_state *state, struct wb_symbol
 
 /* ---- barriers ---- */
 
+/* True if all elements of an array were copied, and the value is one of them, by a variable index:
+ * there is a barrier for each. */
+static bool
+element_p(const struct wb_store *store, const struct wb_symbol *value)
+{
+    const struct wb_symbol *to = store->address, *from = store->value, *at = value->of;
+
+    if (value->kind != WB_S_LOAD || at->kind != WB_S_INDEX || at->number >= 0) return false;
+    if (to->kind != WB_S_INDEX || to->what || to->number >= 0) return false;
+    return at->of == to->of || (from->kind == WB_S_LOAD && from->of->kind == WB_S_INDEX &&
+                                at->of == from->of->of);
+}
+
 static bool
 answers_p(const struct wb_state *state, const struct wb_store *store,
           const struct wb_symbol *object, const struct wb_symbol *value)
 {
-    const struct wb_symbol *parent = parent_of(state, store->address);
+    const struct wb_symbol *parent = wb_parent_of(state, store->address);
 
-    if (parent && parent != object) return false;
-    return !value || value == store->value ||
+    if (object && parent && parent != object) return false;
+    return !value || value == store->value || element_p(store, value) ||
            (value->kind == WB_S_LOAD && value->of == store->address);
 }
 
-/* Drops the stores that a barrier answers. value NULL: any value. */
+/* Drops the stores that a barrier answers. object, value NULL: any. */
 static void
 remove_answered(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
                 struct wb_symbol *value)
@@ -494,10 +574,26 @@ wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *obj
     }
 }
 
-void
-wb_assume_null(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object)
+/* Variables that have the value have a constant from here on. */
+static void
+forget_value(struct wb_frame *frame, struct wb_state *state, const struct wb_symbol *value)
 {
-    remove_answered(frame, state, object, NULL);
+    struct wb_symbol *constant = wb_symbol(&frame->flow->symbols, WB_S_CONSTANT, NULL, NULL, 0);
+    const struct wb_binding *binding = state->bindings;
+
+    for (; binding; binding = binding->next) {
+        if (binding->value != value || binding->address->kind != WB_S_LOCAL) continue;
+        if (wb_bound(state, binding->address) != value) continue;
+        wb_bind(frame->flow->arena, state, binding->address, constant);
+    }
+}
+
+void
+wb_assume_no_object(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
+                    struct wb_symbol *value)
+{
+    remove_answered(frame, state, object, value);
+    if (value) forget_value(frame, state, value);
 }
 
 void

@@ -63,6 +63,27 @@ wb_symbol(struct wb_symbols *symbols, enum wb_symbol_kind kind, const void *what
     return *place = symbol;
 }
 
+/* True if the origin of the value is known, and is one. */
+static bool
+traced_p(const struct wb_symbol *symbol)
+{
+    if (symbol->kind == WB_S_UNKNOWN || symbol->kind == WB_S_CONSTANT) return false;
+    while (symbol && symbol->kind != WB_S_EITHER) symbol = symbol->of;
+    return symbol == NULL;
+}
+
+struct wb_symbol *
+wb_either(struct wb_symbols *symbols, const void *place, struct wb_symbol *one,
+          struct wb_symbol *other)
+{
+    if (!traced_p(one) || !traced_p(other)) return NULL;
+    struct wb_symbol *either = wb_symbol(symbols, WB_S_EITHER, place, one,
+                                         (int64_t)(uintptr_t)other);
+    either->other = other;
+    either->string = one->string && other->string;
+    return either;
+}
+
 static bool
 inside_p(const struct wb_symbol *address)
 {

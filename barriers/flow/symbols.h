@@ -19,7 +19,8 @@ enum wb_symbol_kind {
     WB_S_GLOBAL,     /* address of a global or static variable */
     WB_S_FIELD,      /* address of a field; of: address of the struct */
     WB_S_INDEX,      /* address of an element; of: address of the array */
-    WB_S_LOAD        /* the contents of an address; of: the address */
+    WB_S_LOAD,       /* the contents of an address; of: the address */
+    WB_S_EITHER      /* one of two, of and other; it is not known which */
 };
 
 struct wb_symbol {
@@ -28,8 +29,10 @@ struct wb_symbol {
     const void          *what;       /* the node, function, variable, field it is about */
     struct wb_symbol    *of;
     int64_t              number;
+    struct wb_symbol    *other;      /* for WB_S_EITHER */
     struct wb_data_type *data_type;  /* for WB_S_DATA: the type of the object; NULL if not known */
     bool                 string;     /* it is a String */
+    bool                 immortal;   /* no GC frees or moves it */
     struct wb_symbol    *chain;      /* the next one in the bucket */
 };
 
@@ -42,6 +45,10 @@ struct wb_symbols {
 /* The one symbol with these members. */
 struct wb_symbol *wb_symbol(struct wb_symbols *symbols, enum wb_symbol_kind kind, const void *what,
                             struct wb_symbol *of, int64_t number);
+
+/* One of two values, at a place. Returns NULL if the origin of one of them is not known. */
+struct wb_symbol *wb_either(struct wb_symbols *symbols, const void *place, struct wb_symbol *one,
+                            struct wb_symbol *other);
 
 /* The address that fields and elements are counted from: of a variable, of memory, of data. */
 struct wb_symbol *wb_base_of(struct wb_symbol *address);

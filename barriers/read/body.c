@@ -105,6 +105,7 @@ read_reference(struct wb_reader *reader, CXCursor cursor)
         node = wb_new_node(reader, WB_VARIABLE);
         node->variable = wb_read_variable(reader, referenced);
         node->type = node->variable->type;
+        if (node->variable->reference) node = wb_node_around(reader, WB_POINTEE, node);
     }
     else if (kind == CXCursor_EnumConstantDecl) {
         node = wb_new_node(reader, WB_NUMBER);
@@ -112,6 +113,13 @@ read_reference(struct wb_reader *reader, CXCursor cursor)
     }
     else node = wb_new_node(reader, WB_ANY);
     return node;
+}
+
+/* True for a reference through which the analysis can follow a VALUE. */
+static bool
+reference_p(CXType type, const struct wb_type *read)
+{
+    return read && read->kind == WB_POINTER && wb_reference_p(type);
 }
 
 static struct wb_node *
@@ -132,7 +140,8 @@ read_member(struct wb_reader *reader, CXCursor cursor)
                   CXType_Pointer;
     if (!node->child) node->child = wb_new_node(reader, WB_ANY); /* this */
     free(children.items);
-    return node;
+    return reference_p(clang_getCursorType(referenced), node->type) ?
+           wb_node_around(reader, WB_POINTEE, node) : node;
 }
 
 /* ---- expressions ---- */
@@ -208,6 +217,9 @@ lvalue_p(CXCursor cursor)
         code_children(cursor, &children);
         lvalue = children.count == 1 && unary_kind(cursor, children.items[0]) == WB_POINTEE;
         break;
+      case CXCursor_CallExpr: /* of C++ */
+        lvalue = wb_reference_p(clang_getCursorResultType(clang_getCursorReferenced(cursor)));
+        break;
       default: break;
     }
     free(children.items);
@@ -224,6 +236,7 @@ read_binary(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *
         node->place = wb_place_of(reader, cursor);
         node->type = node->child->type;
     }
+    else node->type = wb_read_type(reader, clang_getCursorType(cursor)); /* a pointer plus n */
     return node;
 }
 
@@ -336,6 +349,30 @@ read_callbacks(const struct wb_function *called, const struct wb_node *argument)
     }
 }
 
+/* An argument for a reference is its address. */
+static void
+pass_references(struct wb_reader *reader, struct wb_node **argument, CXType function)
+{
+    int count = clang_getNumArgTypes(function);
+
+    for (int i = 0; i < count && *argument; i++, argument = &(*argument)->next) {
+        CXType type = clang_getArgType(function, (unsigned)i);
+        struct wb_node *next = (*argument)->next;
+        if (!reference_p(type, wb_read_type(reader, type))) continue;
+        *argument = wb_node_around(reader, WB_ADDRESS, *argument);
+        (*argument)->child->next = NULL;
+        (*argument)->next = next;
+    }
+}
+
+/* What a call returns a reference to. */
+static struct wb_node *
+pointee_of(struct wb_reader *reader, struct wb_node *call, struct wb_type *type)
+{
+    call->type = type;
+    return wb_node_around(reader, WB_POINTEE, call);
+}
+
 /* The first child is what is called, except for operators of C++. So the arguments come from
  * libclang's list. */
 static struct wb_node *
@@ -344,8 +381,10 @@ read_call(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *ch
     CXCursor called = called_by(cursor, children);
     int count = clang_Cursor_getNumArguments(cursor);
     struct wb_cursors arguments = {0};
-    struct wb_node *node = wb_new_node(reader, WB_CALL), *first;
+    struct wb_node *node = wb_read_std_call(reader, cursor, called), *first;
 
+    if (node) return node;
+    node = wb_new_node(reader, WB_CALL);
     if (function_p(clang_getCursorKind(called))) {
         node->function = wb_read_function(reader, called);
         node->function->called = true;
@@ -358,6 +397,7 @@ read_call(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *ch
         wb_add_cursor(&arguments, clang_Cursor_getArgument(cursor, (unsigned)i));
     }
     read_children(reader, node, &arguments, 0);
+    pass_references(reader, first ? &first->next : &node->child, clang_getCursorType(called));
     read_methods(reader, first ? first->next : node->child, &arguments);
     if (node->function) read_callbacks(node->function, node->child);
     free(arguments.items);
@@ -368,7 +408,10 @@ read_call(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *ch
         node->type = node->child ? node->child->type : NULL;
         node->function = NULL;
     }
-    return node;
+    CXType result = clang_getCursorResultType(called);
+    struct wb_type *type = wb_read_type(reader, result);
+    return node->kind == WB_CALL && reference_p(result, type) ? pointee_of(reader, node, type) :
+           node;
 }
 
 /* ---- statements ---- */
@@ -382,7 +425,18 @@ read_declaration(struct wb_reader *reader, CXCursor cursor)
     node->variable = wb_read_variable(reader, cursor);
     node->place = wb_place_of(reader, cursor);
     if (node->variable->data_type) wb_read_data_type(reader, cursor);
-    if (!clang_Cursor_isNull(value)) node->child = wb_read_code(reader, value);
+    if (clang_Cursor_isNull(value)) return node;
+    if (!node->variable->global) {
+        struct wb_node *variable = wb_new_node(reader, WB_VARIABLE);
+        variable->variable = node->variable;
+        variable->type = node->variable->type;
+        node->next = wb_read_list(reader, variable, value);
+    }
+    if (node->next) return node;
+    node->child = wb_read_code(reader, value);
+    if (node->variable->reference) {
+        node->child = wb_node_around(reader, WB_ADDRESS, node->child);
+    }
     return node;
 }
 
@@ -404,6 +458,50 @@ read_if(struct wb_reader *reader, struct wb_cursors *children)
     read_children(reader, node, children, at);
     if (outer != node) *end = node;
     return outer;
+}
+
+/* True for what begins or continues a loop: a declaration, an assignment, ++. */
+static bool
+changes_p(CXCursor cursor)
+{
+    struct wb_cursors children = {0};
+    enum CXCursorKind kind = clang_getCursorKind(cursor);
+    bool changes = kind == CXCursor_DeclStmt || kind == CXCursor_CompoundAssignOperator ||
+                   kind == CXCursor_UnaryOperator;
+
+    if (kind == CXCursor_BinaryOperator) {
+        code_children(cursor, &children);
+        changes = children.count == 2 && lvalue_p(children.items[0]);
+    }
+    free(children.items);
+    return changes;
+}
+
+/* libclang does not tell which of the three parts of a for are there. They come in the order of the
+ * source; the last one runs behind the body. */
+static struct wb_node *
+read_for(struct wb_reader *reader, struct wb_cursors *children)
+{
+    struct wb_node *node = wb_new_node(reader, WB_SEQUENCE), *loop = wb_new_node(reader, WB_LOOP);
+    struct wb_cursors first = *children, rest;
+    size_t parts = children->count ? children->count - 1 : 0;
+    bool begins = parts == 3 || (parts == 2 && changes_p(children->items[0])) ||
+                  (parts == 1 && clang_getCursorKind(children->items[0]) == CXCursor_DeclStmt);
+    bool continues = parts > begins && changes_p(children->items[parts - 1]);
+
+    first.count = begins;
+    read_children(reader, node, &first, 0);
+    rest = *children;
+    if (continues) { /* the last part changes places with the body */
+        CXCursor body = rest.items[parts];
+        rest.items[parts] = rest.items[parts - 1];
+        rest.items[parts - 1] = body;
+    }
+    read_children(reader, loop, &rest, begins);
+    struct wb_node **end = &node->child;
+    while (*end) end = &(*end)->next;
+    *end = loop;
+    return node;
 }
 
 static struct wb_node *
@@ -434,6 +532,9 @@ read_return(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *
     struct wb_node *node = wb_node_with(reader, WB_RETURN, children);
 
     node->place = wb_place_of(reader, cursor);
+    if (reader->returns_reference && node->child) {
+        node->child = wb_node_around(reader, WB_ADDRESS, node->child);
+    }
     return node;
 }
 
@@ -468,9 +569,9 @@ read_kind(struct wb_reader *reader, CXCursor cursor, struct wb_cursors *children
       case CXCursor_IfStmt:
       case CXCursor_ConditionalOperator: return read_if(reader, children);
       case CXCursor_WhileStmt:
-      case CXCursor_DoStmt:
-      case CXCursor_ForStmt:
-      case CXCursor_CXXForRangeStmt: return wb_node_with(reader, WB_LOOP, children);
+      case CXCursor_DoStmt: return wb_node_with(reader, WB_LOOP, children);
+      case CXCursor_CXXForRangeStmt: return wb_read_range_for(reader, children);
+      case CXCursor_ForStmt: return read_for(reader, children);
       case CXCursor_SwitchStmt: return wb_node_with(reader, WB_SWITCH, children);
       case CXCursor_CaseStmt:
       case CXCursor_DefaultStmt: return wb_node_with(reader, WB_CASE, children);
@@ -545,6 +646,8 @@ wb_read_body(struct wb_reader *reader, CXCursor definition, struct wb_function *
         if (clang_getCursorKind(children.items[i]) != CXCursor_CompoundStmt) continue;
         read_parameters(reader, definition, function);
         function->place = wb_place_of(reader, definition);
+        reader->returns_reference = reference_p(clang_getCursorResultType(definition),
+                                                function->result);
         function->body = wb_read_code(reader, children.items[i]);
     }
     free(children.items);

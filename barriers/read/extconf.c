@@ -3,16 +3,15 @@
 #define _GNU_SOURCE /* nftw */
 #include "barriers/read/extconf.h"
 
-#include <errno.h>
 #include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "barriers/read/process.h"
 #include "report/text.h"
 
 /* All temporary directories lie in this one, which is made first. */
@@ -30,33 +29,38 @@ new_directory(struct wb_arena *arena)
     return mkdir(directory, 0700) == 0 ? directory : NULL;
 }
 
-static void
-exec_extconf(const char *directory, const char *script)
+/* The words that run the script. */
+static char *const *
+command_of(struct wb_arena *arena, char *script, char *const *arguments)
 {
-    const char *ruby = getenv("RUBY");
+    size_t count = 0;
 
-    if (!ruby || !*ruby) ruby = "ruby";
-    if (chdir(directory) == 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) {
-        execlp(ruby, ruby, script, (char *)NULL);
-    }
-    report_print(stderr, "heapprof barriers: %s: %s\n", ruby, strerror(errno));
-    _exit(127);
+    while (arguments[count]) count++;
+    char **words = wb_arena_take(arena, (count + 3) * sizeof(*words));
+    words[0] = (char *)wb_ruby();
+    words[1] = script;
+    for (size_t i = 0; i < count; i++) words[2 + i] = arguments[i];
+    return words;
 }
 
 const char *
-wb_extconf_run(struct wb_arena *arena, const char *directory)
+wb_extconf_run(struct wb_arena *arena, const char *directory, char *const *arguments,
+               unsigned seconds, const char **problem)
 {
     const char *made = new_directory(arena);
     size_t size = strlen(directory) + sizeof("/extconf.rb") + sizeof(root) + 32;
-    char *path = wb_arena_take(arena, size);
+    char *path = wb_arena_take(arena, size), *too_long = wb_arena_take(arena, 100);
     struct stat status;
 
+    *problem = "its extconf.rb made no Makefile";
     if (!made) return NULL;
     snprintf(path, size, "%s/extconf.rb", directory);
-    pid_t child = fork();
-    if (child == 0) exec_extconf(made, path);
-    if (child < 0) return NULL;
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+    if (!wb_run(command_of(arena, path, arguments), made, STDERR_FILENO, seconds)) {
+        snprintf(too_long, 100, "its extconf.rb was ended after %u %s (--timeout)", seconds,
+                 report_plural(seconds, "second", "seconds"));
+        *problem = too_long;
+        return NULL;
+    }
     snprintf(path, size, "%s/Makefile", made);
     return stat(path, &status) == 0 ? made : NULL;
 }

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "barriers/read/extconf.h"
+#include "barriers/read/headers.h"
 #include "barriers/read/makefile.h"
 
 #define DEPTH_MOST       6     /* of directories in a gem */
@@ -170,6 +171,31 @@ add_command(struct wb_search *search, struct wb_extension *extension, const char
     add_flags(command, search->flags);
 }
 
+/* True if one of the directories of the flags has ruby.h. */
+static bool
+header_found_p(struct wb_search *search, const char *const *words)
+{
+    for (; *words; words++) {
+        const char *path = *words + 2;
+        struct stat status;
+        if (strncmp(*words, "-I", 2)) continue;
+        if (!*path && !(path = *++words)) return false;
+        if (stat(join_path(search, path, "ruby.h"), &status) == 0) return true;
+    }
+    return false;
+}
+
+/* The flags of a file that has no Makefile. */
+static const char **
+ruby_flags(struct wb_search *search)
+{
+    static const char *none[] = {NULL};
+
+    if (header_found_p(search, search->flags)) return none;
+    if (!search->ruby_flags) search->ruby_flags = wb_ruby_flags(&search->arena);
+    return search->ruby_flags;
+}
+
 static bool
 add_extension(struct wb_search *search, struct wb_extension *extension)
 {
@@ -323,9 +349,10 @@ search_here(struct wb_search *search, const char *directory, const char *name)
                        "--extconf");
         return false;
     }
-    const char *made = wb_extconf_run(&search->arena, directory);
+    const char *problem, *made = wb_extconf_run(&search->arena, directory, search->arguments,
+                                                search->seconds, &problem);
     if (!made) {
-        report_problem(search, name, "its extconf.rb made no Makefile");
+        report_problem(search, name, problem);
         return false;
     }
     bool found = wb_makefile_read(&makefile, join_path(search, made, "Makefile")) == 0 &&
@@ -410,7 +437,9 @@ wb_search_files(struct wb_search *search, char **paths, size_t count)
         if (wb_makefile_read(&makefile, join_path(search, directory, "Makefile"))) {
             makefile.settings = NULL;
         }
-        add_command(search, extension, path, directory, makefile_flags(search, &makefile, path));
+        bool built = mkmf_p(&makefile);
+        add_command(search, extension, path, directory,
+                    built ? makefile_flags(search, &makefile, path) : ruby_flags(search));
     }
     return add_extension(search, extension) && all;
 }

@@ -4,7 +4,8 @@
  *
  *     a directory   each extension in it: it has a Makefile that mkmf made, or a
  *                   compile_commands.json
- *     files         one extension; the flags are those of the Makefile beside them, if there is one
+ *     files         one extension; the flags are those of the Makefile beside them, if there is
+ *                   one, and else those that a ruby tells
  */
 #include "barriers/read/source.h"
 
@@ -19,6 +20,9 @@ struct wb_search {
     struct wb_arena      arena;
     const char         **flags;      /* they follow the flags of each file; ends with NULL */
     bool                 extconf;    /* run an extconf.rb that has no Makefile */
+    char *const         *arguments;  /* of extconf.rb; ends with NULL */
+    unsigned             seconds;    /* that an extconf.rb may take */
+    const char         **ruby_flags; /* where Ruby's headers are; NULL until it is asked */
     wb_problem_i        *problem_i;
     void                *data;
     struct wb_extension *extensions, **end;

@@ -1,5 +1,5 @@
-/* literals.c - reads struct literals, "(struct S){.a = x}", as assignments to a nameless
- * variable. */
+/* literals.c - reads lists in braces as assignments: "struct S s = {.a = x}" to the variable, and
+ * "(struct S){.a = x}" to a nameless one. */
 #include "barriers/read/reader.h"
 
 #include <stdlib.h>
@@ -64,19 +64,54 @@ designated(struct wb_reader *reader, struct wb_node *to, const struct wb_cursors
 static void add_list(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to,
                      CXCursor list);
 
+static struct wb_node *
+element_of(struct wb_reader *reader, struct wb_node *of, int64_t number)
+{
+    struct wb_node *node = wb_new_node(reader, WB_ELEMENT), *copy = wb_new_node(reader, of->kind);
+
+    *copy = *of;
+    copy->next = wb_new_node(reader, WB_NUMBER);
+    copy->next->number = number;
+    node->child = copy;
+    node->type = of->type->to;
+    return node;
+}
+
+static bool
+listed_p(const struct wb_node *node)
+{
+    return node->type && (node->type->kind == WB_RECORD || node->type->kind == WB_ARRAY);
+}
+
 static void
 add_element(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to, CXCursor value)
 {
     bool list = clang_getCursorKind(value) == CXCursor_InitListExpr;
 
-    if (list && to->type->kind == WB_RECORD) add_list(reader, end, to, value);
+    if (list && listed_p(to)) add_list(reader, end, to, value);
     else add_assignment(reader, end, to, wb_read_code(reader, value));
+}
+
+static void
+add_array(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to, CXCursor list)
+{
+    struct wb_cursors elements = {0};
+
+    wb_children(list, &elements);
+    for (size_t i = 0; i < elements.count; i++) {
+        add_element(reader, end, element_of(reader, to, (int64_t)i), elements.items[i]);
+    }
+    free(elements.items);
 }
 
 /* An assignment for each element. Elements without a name are the fields in order. */
 static void
 add_list(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to, CXCursor list)
 {
+    if (to->type->kind == WB_ARRAY) {
+        add_array(reader, end, to, list);
+        return;
+    }
     struct wb_field *next = to->type->record->fields;
     struct wb_cursors elements = {0}, parts = {0};
 
@@ -95,6 +130,17 @@ add_list(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to, CX
     }
     free(elements.items);
     free(parts.items);
+}
+
+struct wb_node *
+wb_read_list(struct wb_reader *reader, struct wb_node *to, CXCursor list)
+{
+    struct wb_node *first = NULL, **end = &first;
+
+    if (clang_getCursorKind(list) != CXCursor_InitListExpr || !listed_p(to)) return NULL;
+    if (to->type->kind == WB_RECORD) add_zeros(reader, &end, to);
+    add_list(reader, &end, to, list);
+    return first;
 }
 
 /* The value is the nameless variable, after the assignments to its fields. */

@@ -80,8 +80,17 @@ read_pending(struct wb_reader *reader)
 
 /* ---- diagnostics ---- */
 
+/* True if the compiler's message is about Ruby's own header. */
+static bool
+no_ruby_p(const char *message)
+{
+    return strstr(message, "'ruby.h' file not found") ||
+           strstr(message, "'ruby/ruby.h' file not found");
+}
+
 static void
-report_problems(CXTranslationUnit unit, wb_problem_i *problem_i, void *data)
+report_problems(CXTranslationUnit unit, struct wb_command *command, wb_problem_i *problem_i,
+                void *data)
 {
     unsigned count = clang_getNumDiagnostics(unit), told = 0;
 
@@ -89,9 +98,9 @@ report_problems(CXTranslationUnit unit, wb_problem_i *problem_i, void *data)
         CXDiagnostic diagnostic = clang_getDiagnostic(unit, i);
         if (clang_getDiagnosticSeverity(diagnostic) >= CXDiagnostic_Error) {
             CXString text = clang_formatDiagnostic(diagnostic, CXDiagnostic_DisplaySourceLocation);
-            problem_i(data, clang_getCString(text));
+            command->headerless |= no_ruby_p(clang_getCString(text));
+            if (!command->headerless) problem_i(data, clang_getCString(text)), told++;
             clang_disposeString(text);
-            told++;
         }
         clang_disposeDiagnostic(diagnostic);
     }
@@ -133,7 +142,7 @@ read_unit(struct wb_reader *reader)
 }
 
 bool
-wb_source_read(struct wb_program *program, const struct wb_command *command,
+wb_source_read(struct wb_program *program, struct wb_command *command,
                wb_problem_i *problem_i, void *data)
 {
     struct wb_reader reader = { .program = program, .path = command->path };
@@ -141,7 +150,7 @@ wb_source_read(struct wb_program *program, const struct wb_command *command,
     enum CXErrorCode error = parse(index, command, &reader.unit);
 
     if (error == CXError_Success) {
-        report_problems(reader.unit, problem_i, data);
+        report_problems(reader.unit, command, problem_i, data);
         read_unit(&reader);
         if (reader.too_deep) {
             problem_i(data, "code is nested too deeply; its inner part is left out");

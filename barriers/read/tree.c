@@ -28,6 +28,13 @@ wb_named_p(CXCursor cursor, const char *name)
     return same;
 }
 
+bool
+wb_among_p(const char *name, const char *const *names)
+{
+    while (*names && strcmp(*names, name)) names++;
+    return *names != NULL;
+}
+
 void
 wb_add_cursor(struct wb_cursors *cursors, CXCursor cursor)
 {
@@ -60,5 +67,15 @@ wb_new_node(struct wb_reader *reader, enum wb_node_kind kind)
     struct wb_node *node = WB_NEW(&reader->program->arena, struct wb_node);
 
     node->kind = kind;
+    return node;
+}
+
+struct wb_node *
+wb_node_around(struct wb_reader *reader, enum wb_node_kind kind, struct wb_node *child)
+{
+    struct wb_node *node = wb_new_node(reader, kind);
+
+    node->child = child;
+    if (kind == WB_POINTEE && child->type) node->type = child->type->to;
     return node;
 }

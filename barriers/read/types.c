@@ -55,9 +55,8 @@ read_record(struct wb_reader *reader, CXType type)
     return record;
 }
 
-/* True if one of the type's typedefs is named VALUE. */
-static bool
-value_p(CXType type)
+bool
+wb_value_p(CXType type)
 {
     for (;;) {
         CXCursor declaration;
@@ -100,19 +99,87 @@ plain_p(CXType pointee, const struct wb_type *read)
     return read->kind == WB_OTHER && clang_getCanonicalType(pointee).kind != CXType_Void;
 }
 
+/* ---- of C++ ---- */
+
+bool
+wb_reference_p(CXType type)
+{
+    if (type.kind != CXType_LValueReference && type.kind != CXType_RValueReference) return false;
+    CXType to = clang_getPointeeType(type);
+    return !(clang_isConstQualifiedType(to) && wb_value_p(to));
+}
+
+/* Some libraries have a namespace within std. */
+bool
+wb_of_std_p(CXCursor cursor)
+{
+    CXString usr = clang_getCursorUSR(cursor);
+    static const char start[] = "c:@N@std@";
+    bool of_std = !strncmp(clang_getCString(usr), start, strlen(start));
+
+    clang_disposeString(usr);
+    return of_std;
+}
+
+CXType
+wb_element_type(CXType type)
+{
+    static const char *const lists[] = {"array", "deque", "forward_list", "list", "multiset",
+                                        "priority_queue", "queue", "set", "stack",
+                                        "unordered_multiset", "unordered_set", "vector", NULL};
+    static const char *const maps[] = {"map", "multimap", "unordered_map", "unordered_multimap",
+                                       NULL};
+    CXCursor declaration = clang_getTypeDeclaration(type);
+    CXString spelling = clang_getCursorSpelling(declaration);
+    const char *name = clang_getCString(spelling);
+    CXType element = { .kind = CXType_Invalid };
+
+    if (wb_among_p(name, lists) && wb_of_std_p(declaration)) {
+        element = clang_Type_getTemplateArgumentAsType(type, 0);
+    }
+    else if (wb_among_p(name, maps) && wb_of_std_p(declaration)) {
+        element = clang_Type_getTemplateArgumentAsType(type, 1);
+        if (!wb_value_p(element)) element = clang_Type_getTemplateArgumentAsType(type, 0);
+    }
+    clang_disposeString(spelling);
+    return element;
+}
+
+/* A container of VALUEs, or of structs with VALUEs, is like an array of them. Returns NULL for any
+ * other. */
+static struct wb_type *
+read_container(struct wb_reader *reader, CXType type, CXType element)
+{
+    struct wb_type *made = new_type(reader, type, WB_ARRAY);
+
+    made->to = wb_read_type(reader, element);
+    return made->to->kind == WB_VALUE || made->to->kind == WB_RECORD ||
+           made->to->kind == WB_ARRAY ? made : NULL;
+}
+
+/* ---- any type ---- */
+
 struct wb_type *
 wb_read_type(struct wb_reader *reader, CXType type)
 {
     static struct wb_type other = { .kind = WB_OTHER };
     struct wb_type *made;
 
-    if (value_p(type)) return new_type(reader, type, WB_VALUE);
+    if (wb_value_p(type)) return new_type(reader, type, WB_VALUE);
+    CXType element = wb_element_type(type);
+    if (element.kind != CXType_Invalid && (made = read_container(reader, type, element))) {
+        return made;
+    }
     type = without_typedefs(type);
     /* typeof, attributes, templates */
     if (type.kind == CXType_Unexposed) type = clang_getCanonicalType(type);
     switch (type.kind) {
       case CXType_Pointer:
       case CXType_LValueReference:
+      case CXType_RValueReference:
+        if (type.kind != CXType_Pointer && !wb_reference_p(type)) {
+            return wb_read_type(reader, clang_getPointeeType(type)); /* no more than a VALUE */
+        }
         made = new_type(reader, type, WB_POINTER);
         made->to = wb_read_type(reader, clang_getPointeeType(type));
         return plain_p(clang_getPointeeType(type), made->to) ? &other : made;
@@ -187,6 +254,8 @@ read_local(struct wb_reader *reader, CXCursor declaration)
         local->variable = WB_NEW(&reader->program->arena, struct wb_variable);
         local->variable->name = wb_spelling(reader, declaration);
         local->variable->type = wb_read_type(reader, clang_getCursorType(declaration));
+        local->variable->reference = local->variable->type->kind == WB_POINTER &&
+                                     wb_reference_p(clang_getCursorType(declaration));
         reader->locals.count++;
     }
     return local->variable;
@@ -212,7 +281,11 @@ wb_read_variable(struct wb_reader *reader, CXCursor declaration)
     if (automatic_p(declaration)) return read_local(reader, declaration);
     struct wb_variable *variable = wb_global_of(reader->program, wb_key(reader, declaration),
                                                 wb_spelling(reader, declaration));
-    if (!variable->type) variable->type = wb_read_type(reader, clang_getCursorType(declaration));
+    if (!variable->type) {
+        variable->type = wb_read_type(reader, clang_getCursorType(declaration));
+        variable->foreign = wb_of_ruby_p(reader, declaration) ||
+                            clang_Location_isInSystemHeader(clang_getCursorLocation(declaration));
+    }
     if (!variable->data_type && variable->type->kind == WB_RECORD &&
         strstr(variable->type->record->name, "rb_data_type_")) wb_data_type_of(reader->program,
                                                                                variable);

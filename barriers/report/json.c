@@ -28,6 +28,18 @@ write_type(struct report_json *json, const struct wb_data_type *type)
 }
 
 static void
+write_types(struct report_json *json, const struct wb_program *program)
+{
+    report_json_member_begin(json, "types", '[');
+    for (const struct wb_data_type *each = program->data_types; each; each = each->next) {
+        if (!each->known) continue;
+        report_json_line(json);
+        write_type(json, each);
+    }
+    report_json_end(json, ']');
+}
+
+static void
 write_verdict(struct report_json *json, const struct wb_finding *finding)
 {
     report_json_member_text(json, "verdict", wb_verdict(finding));
@@ -69,7 +81,7 @@ write_finding(struct report_json *json, const struct wb_finding *finding, bool s
 static void
 write_remark(struct report_json *json, const struct wb_remark *remark)
 {
-    const struct wb_place *place = &remark->data_type->place;
+    const struct wb_place *place = &remark->place;
 
     report_json_begin(json, '{');
     report_json_member_text(json, "rule", wb_rules[remark->rule].id);
@@ -77,7 +89,7 @@ write_remark(struct report_json *json, const struct wb_remark *remark)
     report_json_member_text(json, "file", place->file);
     report_json_member_unsigned(json, "line", place->line);
     report_json_member_unsigned(json, "column", place->column);
-    report_json_member_text(json, "type", remark->data_type->name);
+    report_json_member_text(json, "type", remark->data_type ? remark->data_type->name : NULL);
     report_json_member_text(json, "field", remark->field);
     report_json_member_text(json, "text", remark->text);
     report_json_end(json, '}');
@@ -92,13 +104,7 @@ wb_report_json(FILE *out, const char *name, const struct wb_program *program,
 
     report_json_begin(&json, '{');
     report_json_member_text(&json, "extension", name);
-    report_json_member_begin(&json, "types", '[');
-    for (const struct wb_data_type *each = program->data_types; each; each = each->next) {
-        if (!each->known) continue;
-        report_json_line(&json);
-        write_type(&json, each);
-    }
-    report_json_end(&json, ']');
+    write_types(&json, program);
     report_json_member_begin(&json, "findings", '[');
     for (size_t i = 0; i < findings->count; i++) {
         report_json_line(&json);
@@ -135,9 +141,8 @@ wb_report_json_seen(FILE *out, const struct wb_all_seen *seen)
 
 /* ---- SARIF ---- */
 
-/* Ids of rules. */
-#define MISSING "missing-write-barrier"
-#define MISSED  "missed-write-barrier"
+/* The id of a rule, as WB_MISSING_BARRIER. */
+#define MISSED "missed-write-barrier"
 
 static void
 write_location(struct report_json *json, const char *path, unsigned line, unsigned column,
@@ -173,7 +178,7 @@ write_result(struct report_json *json, struct wb_finding *const *findings, size_
     if (!stream) wb_out_of_memory();
     wb_write_message(stream, findings, count);
     if (fclose(stream)) wb_out_of_memory();
-    report_sarif_begin_result(json, MISSING, wb_severity(findings[0]));
+    report_sarif_begin_result(json, WB_MISSING_BARRIER, wb_severity(findings[0]));
     report_sarif_message(json, "message", message);
     report_json_member_begin(json, "locations", '[');
     write_location(json, wb_shown_path(place->file, directory), place->line, place->column, NULL);
@@ -195,7 +200,7 @@ write_result(struct report_json *json, struct wb_finding *const *findings, size_
 static void
 write_remark_result(struct report_json *json, const struct wb_remark *remark, const char *directory)
 {
-    const struct wb_place *place = &remark->data_type->place;
+    const struct wb_place *place = &remark->place;
 
     report_sarif_begin_result(json, wb_rules[remark->rule].id,
                               wb_rules[remark->rule].error ? "error" : "note");
@@ -210,7 +215,7 @@ static void
 write_tool(struct report_json *json)
 {
     struct report_sarif_rule rules[2 + WB_RULES] = {
-        {MISSING,
+        {WB_MISSING_BARRIER,
          "A reference is stored into an object of a WB_PROTECTED type without a write barrier"},
         {MISSED, "The collector missed a write barrier, and no store of the source explains it"},
     };
@@ -221,15 +226,29 @@ write_tool(struct report_json *json)
     report_sarif_tool(json, "heapprof barriers", rules, 2 + WB_RULES);
 }
 
+/* What was judged, so that a run without results says something. */
+static void
+write_run_properties(struct report_json *json, const char *name, const struct wb_program *program,
+                     const struct wb_findings *findings)
+{
+    report_json_member_begin(json, "properties", '{');
+    report_json_member_text(json, "extension", name);
+    write_types(json, program);
+    report_json_member_bool(json, "left_out", findings->truncated);
+    report_json_end(json, '}');
+}
+
 void
-wb_report_sarif(FILE *out, const struct wb_findings *findings, const struct wb_remark *remarks,
-                bool all, const char *directory, const struct wb_all_seen *seen)
+wb_report_sarif(FILE *out, const char *name, const struct wb_program *program,
+                const struct wb_findings *findings, const struct wb_remark *remarks, bool all,
+                const char *directory, const struct wb_all_seen *seen)
 {
     struct report_json json = { .out = out };
     size_t next;
 
     report_json_begin(&json, '{');
     write_tool(&json);
+    write_run_properties(&json, name, program, findings);
     report_json_member_begin(&json, "results", '[');
     for (size_t i = 0; i < findings->count; i = next) {
         const struct wb_finding *first = findings->all[i];

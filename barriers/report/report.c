@@ -72,8 +72,8 @@ wb_write_message(FILE *out, struct wb_finding *const *findings, size_t count)
     if (first->accepted) fprintf(out, " (accepted: %s)", first->accepted);
 }
 
-static void
-write_line(FILE *out, struct wb_finding *const *findings, size_t count, const char *directory)
+void
+wb_write_finding(FILE *out, struct wb_finding *const *findings, size_t count, const char *directory)
 {
     const struct wb_place *place = &findings[0]->place;
 
@@ -106,21 +106,25 @@ wb_report_text(FILE *out, const struct wb_findings *findings, bool all, const ch
     for (size_t i = 0; i < findings->count; i = next) {
         next = wb_group_end(findings, i);
         if (all || wb_missing_p(findings->all[i])) {
-            write_line(out, findings->all + i, next - i, directory);
+            wb_write_finding(out, findings->all + i, next - i, directory);
         }
     }
+}
+
+void
+wb_write_remark(FILE *out, const struct wb_remark *remark, const char *directory)
+{
+    const struct wb_place *place = &remark->place;
+
+    fprintf(out, "%s:%u:%u: %s: %s\n", wb_shown_path(place->file, directory), place->line,
+            place->column, wb_rules[remark->rule].error ? "error" : "note", remark->text);
 }
 
 void
 wb_report_remarks(FILE *out, const struct wb_remark *remarks, bool all, const char *directory)
 {
     for (; remarks; remarks = remarks->next) {
-        const struct wb_rule_text *rule = &wb_rules[remarks->rule];
-        const struct wb_place *place = &remarks->data_type->place;
-        if (!all && !rule->error) continue;
-        fprintf(out, "%s:%u:%u: %s: %s\n", wb_shown_path(place->file, directory), place->line,
-                place->column,
-                rule->error ? "error" : "note", remarks->text);
+        if (all || wb_rules[remarks->rule].error) wb_write_remark(out, remarks, directory);
     }
 }
 

@@ -1,7 +1,8 @@
 /* valgrind.c - finds who caused an error.
  *
  * It is the innermost function of an extension, or of a library that is neither Ruby nor the C
- * library, because Ruby works for its caller. The search stops at the interpreter: behind it
+ * library, because Ruby works for its caller; and so do functions of C++'s standard library,
+ * which the compiler puts into any file. The search stops at the interpreter: behind it
  * other code ran. For an error, it also stops at the collector and the profiler, which read
  * stacks and freed objects as they find them. The stacks of an error are searched in their
  * order. So an error in Ruby with a block that an extension has freed belongs to the extension.
@@ -14,6 +15,8 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/cxx_name.h"
 
 #define BUDGET_BYTES ((size_t)512 << 20)
 #define METHODS_BYTES 1024 /* longer text is cut */
@@ -89,21 +92,45 @@ role_of(const char *function, const char *library, const char *core)
 
 /* ---- who caused an error ---- */
 
+static bool
+std_p(const struct memcheck_valgrind *valgrind, uint32_t function)
+{
+    size_t length;
+    const char *name = rb_heapprof_strings_get(&valgrind->strings, function, &length);
+    return rb_heapprof_cxx_std_p(name, length);
+}
+
+/* The function did it if none is found yet, or only one of C++'s standard library. */
+static void
+attribute_frame(struct memcheck_valgrind *valgrind, struct memcheck_error *error, uint32_t number)
+{
+    const struct memcheck_c_frame *frame = &valgrind->frames[number];
+
+    if (!error->core && (!std_p(valgrind, error->function) ||
+                         std_p(valgrind, frame->function))) return;
+    error->function = frame->function;
+    error->library = frame->library;
+    error->first_caller = number + 1;
+    error->core = false;
+}
+
 static void
 attribute_stack(struct memcheck_valgrind *valgrind, struct memcheck_error *error,
                 const struct memcheck_c_stack *stack)
 {
-    for (uint32_t i = 0; i < stack->frame_count && error->core; i++) {
+    uint32_t i;
+
+    if (!error->core) return;
+    for (i = 0; i < stack->frame_count; i++) {
         const struct memcheck_c_frame *frame = &valgrind->frames[stack->first_frame + i];
         const char *function = memcheck_valgrind_string(valgrind, frame->function);
-        if (frame->role == MEMCHECK_INTERPRETER) return;
+        if (frame->role == MEMCHECK_INTERPRETER) break;
         if (frame->role == MEMCHECK_OF_CORE && memcheck_error_p(error->kind) &&
-            reader_p(function)) return;
-        if (frame->role != MEMCHECK_OF_EXTENSION) continue;
-        error->function = frame->function;
-        error->library = frame->library;
-        error->core = false;
+            reader_p(function)) break;
+        if (frame->role == MEMCHECK_OF_EXTENSION)
+            attribute_frame(valgrind, error, stack->first_frame + i);
     }
+    if (!error->core) error->caller_count = stack->first_frame + i - error->first_caller;
 }
 
 /* The place of the error; NULL if Valgrind does not say. */

@@ -64,6 +64,8 @@ struct memcheck_error {
     uint32_t number, of;                   /* for a leak: its loss record, and how many there are */
     uint32_t function, library;            /* strings: who allocated, or who did it; set by
                                               attribute */
+    uint32_t first_caller, caller_count;   /* frames: the callers of that function, up to the
+                                              interpreter; set by attribute */
     bool     core;                         /* true if no extension is in the stack */
 };
 

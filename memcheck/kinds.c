@@ -1,0 +1,13 @@
+/* kinds.c - how the kinds of records are called. */
+#include "memcheck/kinds.h"
+
+const char *const memcheck_kind_names[MEMCHECK_KINDS] = {
+    "use_after_free",  "invalid_write", "invalid_read", "double_free", "invalid_free",
+    "mismatched_free", "fatal_signal",  "undefined",    "other_error", "definite",
+    "indirect",        "possible",      "reachable"
+};
+const char *const memcheck_kind_titles[MEMCHECK_KINDS] = {
+    "use after free",  "invalid write", "invalid read",    "double free", "invalid free",
+    "mismatched free", "fatal signal",  "undefined value", "error",       "definitely lost",
+    "indirectly lost", "possibly lost", "still reachable"
+};
