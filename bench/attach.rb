@@ -17,7 +17,7 @@ ROUNDS = Integer(ARGV.fetch(0, 5))
 PROGRAM = ENV["HEAPPROF_PROGRAM"] || File.expand_path("../build/bin/heapprof", __dir__)
 SECONDS = Float(ENV.fetch("HEAPPROF_SECONDS", 2))
 RATES = [99, 1000].freeze
-MODES = %w[auto always never].freeze
+MODES = %w[auto always never native].freeze # native: auto with C functions
 
 JOB = <<~'RUBY'
   def deep(n) = n == 0 ? work : deep(n - 1)
@@ -46,12 +46,13 @@ def median(values) = values.sort[values.size / 2]
 # It has begun, and not ended yet, in all but the first and last tenth of the time it runs.
 def read(pid, rate, mode)
   before, begun = Process.times, now
-  said, status = Open3.capture2e(PROGRAM, "record", pid.to_s, "--rate=#{rate}", "--stop=#{mode}", "--duration=#{SECONDS}", "--output=/dev/null")
+  how = mode == "native" ? "--native" : "--stop=#{mode}"
+  said, status = Open3.capture2e(PROGRAM, "record", pid.to_s, "--rate=#{rate}", how, "--duration=#{SECONDS}", "--output=/dev/null")
   after, ended = Process.times, now
   abort said unless status.success?
   margin = (ended - begun) / 10
   Window.new(begun + margin, ended - margin, after.cutime + after.cstime - before.cutime - before.cstime,
-             Integer(said[/asked (\d+)/, 1]), Integer(said[/taken (\d+)/, 1]))
+             *[/(\d+) were due/, /(\d+) looks? in/].map { |count| Integer(said.delete(",")[count, 1]) })
 end
 
 # Without a reader.

@@ -31,6 +31,19 @@ ATTACHOPTS =
 bench-attach: ruby heapprof
 	+$(call in-ruby,bench/attach.rb $(ATTACHOPTS))
 
+# heapprof serve with 200 processes, 50 clients and 1,000 slow ones. SERVEOPTS=SECONDS
+SERVEOPTS =
+
+bench-serve: ruby heapprof
+	+$(call in-ruby,bench/serve.rb $(SERVEOPTS))
+
+# Whether the times of `heapprof record` are those of the clock and of the kernel on a busy machine, and what a look at many
+# idle threads costs. TIMEOPTS=SECONDS, LOAD=BUSY_LOOPS
+TIMEOPTS =
+
+bench-time: ruby heapprof
+	+$(call in-ruby,bench/time.rb $(TIMEOPTS))
+
 # Time and memory of `heapprof graph` for a generated heap. ANALYSISOPTS=OBJECTS [--memory=SIZE], or hostile: for files that
 # were made to take much memory.
 ANALYSISOPTS = 10000000
@@ -95,5 +108,5 @@ $(UNIT)/graph_analysis: bench/graph_analysis.cc test/unit/graph/file.h
 	$(Q) $(UNIT_COMPILE) -o $@ $< -lz
 
 .PHONY: bench bench-off bench-sample bench-pause bench-memory bench-live bench-intervals
-.PHONY: bench-attach bench-graph bench-graph-analysis bench-graph-peers bench-latency
+.PHONY: bench-attach bench-serve bench-time bench-graph bench-graph-analysis bench-graph-peers bench-latency
 .PHONY: bench-peers bench-memcheck bench-memcheck-tests bench-native-leaks bench-malloc

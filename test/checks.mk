@@ -83,6 +83,21 @@ CLI_TESTS = $(sort $(wildcard $(CURDIR)/test/cli/test_*.rb))
 check-cli: heapprof tested
 	+$(call test-all,build/ruby,$(CLI_TESTS),$(TESTJOBS))
 
+# The same for AArch64, emulated, beside the ruby of this machine. test/aarch64/README.md names what is left out, and why.
+AARCH64_ROOT = $(CURDIR)/build/aarch64-root
+AARCH64_CC = aarch64-linux-gnu-gcc --sysroot=$(AARCH64_ROOT)
+# So qemu needs no -L, by which it would take "/" for that folder.
+AARCH64_LINK = $(AARCH64_CC) -Wl,--dynamic-linker=$(AARCH64_ROOT)/lib/ld-linux-aarch64.so.1 \
+	-Wl,-rpath=$(AARCH64_ROOT)/lib/aarch64-linux-gnu:$(AARCH64_ROOT)/usr/lib/aarch64-linux-gnu
+
+heapprof-aarch64:
+	$(Q) scripts/aarch64-root
+	+$(Q) $(MAKE) UNIT=build/cli-aarch64 UNIT_FLAGS='$(CLI_FLAGS)' CLI_PROGRAM=build/aarch64-bin/heapprof CLI_CLANG= \
+		CC='$(AARCH64_CC)' CLI_LINK='$(AARCH64_LINK)' LD=aarch64-linux-gnu-ld OBJCOPY=aarch64-linux-gnu-objcopy programs
+
+check-aarch64: heapprof-aarch64
+	+$(Q) HEAPPROF_PROGRAM=$(CURDIR)/test/aarch64/heapprof $(MAKE) check-cli TESTOPTS='$(TESTOPTS) --excludes-dir=$(CURDIR)/test/aarch64/left_out'
+
 # heapprof graph: who keeps what, in programs of which that is known (test/graph/README.md). ANSWERS='PART WORD': cases of a part.
 ANSWERS =
 
@@ -285,6 +300,9 @@ check-dist: dist
 check-deb: deb
 	$(Q) test/install/deb build/dist/ruby-heapprof_*.deb
 
+check-barriers-package: dist-barriers
+	$(Q) test/install/barriers build/dist
+
 check-gems: installed
 	$(Q) test/install/gems $(prefix)/bin
 
@@ -303,7 +321,7 @@ UNIT_COMPILE = $(CXX) $(UNIT_FLAGS) -std=gnu++17 -iquote $(PLAIN_SRC) -MMD -MP
 UNIT_SOURCES = $(wildcard test/unit/*/*_test.cc)
 UNIT_TESTS = $(UNIT_SOURCES:test/unit/%.cc=$(UNIT)/%)
 
-PLAIN_ROOMS = base os pprof profiler report attach dump graph memcheck cli
+PLAIN_ROOMS = base os pprof profiler report unwind attach dump graph memcheck cli
 PLAIN_SRC = .
 PLAIN_OBJ = $(UNIT)
 PLAIN_UPB = build/src/upb
@@ -312,7 +330,7 @@ PLAIN_SCRIPTS = scripts
 include scripts/plain.mk
 
 # The tests have a main of their own; of the program they have what needs nothing else of it.
-UNIT_OBJS = $(filter-out $(UNIT)/cli/%,$(PLAIN_OBJS)) $(UNIT)/cli/serve/request.o $(UNIT)/cli/serve/admission.o
+UNIT_OBJS = $(filter-out $(UNIT)/cli/%,$(PLAIN_OBJS)) $(foreach part,request wanted admission queue confine worker door,$(UNIT)/cli/serve/$(part).o)
 
 CLI_LINK = $(CC) $(SANITIZER)
 include scripts/program.mk
@@ -389,7 +407,7 @@ $(UNIT)/%_fuzz.o: test/fuzz/%_fuzz.cc
 	$(ECHO) compiling $<
 	$(Q) $(UNIT_COMPILE) -c -o $@ $<
 
-.PHONY: check check-build check-bare check-packages check-rooms check-cli check-barriers
+.PHONY: check check-build check-bare check-packages check-rooms check-cli check-aarch64 heapprof-aarch64 check-barriers
 .PHONY: check-graph-answers
 .PHONY: check-barriers-mutation check-memcheck check-memcheck-extensions check-memcheck-core
 .PHONY: check-attach check-viewers check-view check-view-rails bench-view screens pictures check-ruby
@@ -397,7 +415,7 @@ $(UNIT)/%_fuzz.o: test/fuzz/%_fuzz.cc
 .PHONY: check-accuracy check-large check-upstream check-descriptor-aarch64
 .PHONY: check-descriptor-variants check-upstream-barriers check-upstream-graph
 .PHONY: check-upstream-fixes check-programs check-first-use check-server check-proxies check-heaps check-guides
-.PHONY: check-dist check-deb check-gems check-leaky-gems units units-asan units-tsan check-unit
+.PHONY: check-dist check-barriers-package check-deb check-gems check-leaky-gems units units-asan units-tsan check-unit
 .PHONY: check-unit-malloc check-sanitizers check-asan check-tsan unit-tools torture
 .PHONY: check-torture check-attached fuzz fuzz-corpus fuzz-build run-fuzz run-fuzz-corpus
 .PHONY: run-fuzz-build check-status help

@@ -28,7 +28,7 @@ module Accuracy
     def lines
       Large::KINDS.zip(@runs.transpose).map do |kind, pairs|
         errors = pairs.map { |truth, estimate| (estimate - truth).abs }
-        allowed = Estimator::SIGMAS * kind.sigma + 0.5 # half of one is rounding
+        allowed = Estimator::SIGMAS * kind.sigma + Estimator::ROUNDING
         found = pairs.count { |_, estimate| estimate > 0 }
         [errors.max <= allowed && found == pairs.size, line(kind, pairs[0][0], found, errors.max)]
       end

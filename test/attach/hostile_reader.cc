@@ -4,7 +4,8 @@
 //   hostile_reader PID SECONDS SEED
 //
 // Built with AddressSanitizer and run by test/attach/test_hostile.rb. Whatever the target's memory
-// says, a look and a heap profile end, within bounds, with a result or an error.
+// says, a look, with C functions or without, and a heap profile end, within bounds, with a result
+// or an error.
 
 #include <cstdint>
 #include <cstdio>
@@ -22,6 +23,7 @@ extern "C" {
 namespace {
 
 bool (*read_truly)(attach_target *, const attach_range *, size_t);
+bool (*registers_truly)(attach_target *, pid_t, void *, size_t);
 std::mt19937_64 bits;
 uint64_t one_in = 0; // ranges; 0: none is changed
 uint64_t rate = 0;
@@ -60,6 +62,15 @@ ReadFalsely(attach_target *target, const attach_range *ranges, size_t count)
     return true;
 }
 
+// As of a core file.
+bool
+RegistersFalsely(attach_target *target, pid_t tid, void *words, size_t bytes)
+{
+    if (!registers_truly(target, tid, words, bytes)) return false;
+    if (one_in && bits() % one_in == 0) Change(static_cast<unsigned char *>(words), bytes);
+    return true;
+}
+
 // In every other round what the target says of its structures is right, and only what they hold is
 // not.
 void
@@ -84,10 +95,15 @@ Look(attach_target *target, Counts *counts)
     rb_heapprof_mem_init(&mem, size_t{1} << 28);
     attach_names_init(&names, &mem);
     BeginToOpen();
-    attach_looks *looks = attach_look_open(target, &names, ATTACH_LOOK_NEVER, error);
+    // Threads that stand still have registers, local variables and machine stacks.
+    attach_look_mode mode = bits() % 2 ? ATTACH_LOOK_AUTO : ATTACH_LOOK_NEVER;
+    attach_looks *looks = attach_look_open(target, &names, mode, error);
+    bool native = mode == ATTACH_LOOK_AUTO && bits() % 2;
+    if (looks && native && !attach_look_native(looks, ATTACH_NATIVE_ALL)) abort();
     one_in = rate;
     for (int i = 0; looks && i < 20; i++) {
         looks->with_fibers = i == 0;
+        looks->locals.wanted = looks->locals.with_values = i % 4 == 3;
         counts->looks++;
         counts->seen += attach_look(looks);
     }
@@ -141,6 +157,8 @@ main(int argc, char **argv)
     attach_target_kind kind = *target->kind;
     read_truly = kind.read;
     kind.read = ReadFalsely;
+    registers_truly = kind.registers;
+    kind.registers = RegistersFalsely;
     target->kind = &kind;
     bits.seed(static_cast<uint64_t>(atol(argv[3])));
     for (time_t ends = time(nullptr) + atol(argv[2]); time(nullptr) < ends;) {

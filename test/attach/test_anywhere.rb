@@ -331,7 +331,7 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
       tracer = Process.spawn("strace", "-f", "-o", File::NULL, "-p", pid.to_s, err: File::NULL)
       Thread.pass until Dir["/proc/#{pid}/task/*/status"].all? { |status| !File.read(status).include?("TracerPid:\t0\n") }
       threads_until(pid) { |all| labels(all.first) == RESTS }
-      ran = record(pid)
+      ran = record(pid, "--stop=always")
       assert_match(/^heapprof record: \d+ times a thread could not be stopped, and was read as it ran$/, ran.err)
       assert_includes collapsed(ran.out).keys.flatten, "Object#spin"
     ensure
@@ -421,6 +421,6 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
     assert_refused 2, /this command takes 1 argument /, "snapshot", 1, 2
     assert_refused 2, /this command takes 1 argument /, "watch", 1, 2
     assert_refused 2, /takes no arguments/, "serve", 1
-    assert_refused 1, /ruby: is not a PID/, "snapshot", "ruby"
+    assert_refused 1, /no-ruby: no Ruby process/, "snapshot", "no-ruby"
   end
 end

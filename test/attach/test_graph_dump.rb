@@ -149,7 +149,7 @@ class TestHeapprofGraphDump < Test::Unit::TestCase
     assert_refused 1, /: core[.]1: a core has no object graph.*`heapprof snapshot --core`/, "graph", "dump", "--core", "core.1"
     assert_refused 2, /usage: heapprof graph dump/, "graph", "dump"
     assert_refused 2, /--timeout/, "graph", "dump", Process.pid, "--timeout=x"
-    assert_refused 1, /x: is not a PID; give the number of a process$/, "graph", "dump", "x"
+    assert_refused 1, /no-such-name: no Ruby process that you may read has this name; heapprof ps lists the processes$/, "graph", "dump", "no-such-name"
     assert_refused 1, /process 999999999: /, "graph", "dump", "999999999"
   end
 end

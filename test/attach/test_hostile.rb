@@ -18,9 +18,22 @@ class TestHeapprofHostile < Test::Unit::TestCase
     loop { 100.times { |i| i.to_s }; sleep 0.001 }
   RUBY
 
-  def test_memory_that_says_anything
+  COMPILED = <<~'RUBY'
+    def work(text, other, array)
+      array.each { |x| x + 1 }
+      100.times do |i|
+        text == other
+        array[i % 3]
+      end
+    end
+    100.times { work("a" * 30, "a" * 29 + "b", [1, 2, 3]) }
+    $ready.call
+    loop { work("a" * 30, "a" * 29 + "b", [1, 2, 3]) }
+  RUBY
+
+  def assert_reads(script, *arguments)
     seed = Integer(ENV.fetch("HOSTILE_SEED", Random.new_seed % 2**31))
-    beside(WORK, env: { "RUBY_HEAPPROF" => "interval=256,out=" }) do |pid|
+    beside(script, *arguments, env: { "RUBY_HEAPPROF" => "interval=256,out=" }) do |pid|
       out, err, status = Open3.capture3({ "ASAN_OPTIONS" => "detect_leaks=1" }, READER, pid.to_s, SECONDS.to_s, seed.to_s)
       assert status.success?, "HOSTILE_SEED=#{seed}: #{status.inspect}\n#{err}"
       looks, seen, profiles, taken, changed = out.scan(/\d+/).map(&:to_i)
@@ -30,5 +43,12 @@ class TestHeapprofHostile < Test::Unit::TestCase
       assert_operator taken, :<=, profiles
       assert_operator changed, :>, 100, out
     end
+  end
+
+  def test_memory_that_says_anything = assert_reads(WORK)
+
+  def test_memory_that_says_anything_of_compiled_code
+    omit "no YJIT" if RbConfig::CONFIG["YJIT_SUPPORT"] == "no"
+    assert_reads(COMPILED, "--yjit", "--yjit-call-threshold=2")
   end
 end

@@ -216,6 +216,28 @@ class TestHeapprofSnapshot < Test::Unit::TestCase
     end
   end
 
+  def test_one_after_the_other_until_the_process_ends
+    in_directory do
+      beside("$ready.call; $stdin.gets", env: { "RUBY_HEAPPROF" => "1,out=" }) do |pid, input|
+        Open3.popen3(ENVIRONMENT, PROGRAM, "snapshot", pid.to_s, "--every", "0.05") do |_, _, err, recorder|
+          2.times { assert_match(/wrote/, err.gets) }
+          input.puts
+          assert_match(/^heapprof snapshot: process #{pid} (has ended|is no longer profiled)\n\z/, err.read)
+          assert_equal 0, recorder.value.exitstatus
+        end
+      end
+    end
+  end
+
+  def test_a_profile_without_a_name_does_not_overwrite_another
+    in_directory do
+      beside("$ready.call; sleep", env: { "RUBY_HEAPPROF" => "1,out=" }) do |pid|
+        2.times { heapprof("snapshot", pid) }
+        assert_equal ["heapprof-#{pid}-2.pb.gz", "heapprof-#{pid}.pb.gz"], Dir["*"].sort
+      end
+    end
+  end
+
   def test_a_process_that_is_not_profiled
     beside("$ready.call; sleep") do |pid|
       assert_refused 1, /its heap is not profiled: start it with RUBY_HEAPPROF=1/, "snapshot", pid

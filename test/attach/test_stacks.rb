@@ -230,7 +230,7 @@ class TestHeapprofStacks < Test::Unit::TestCase
   def test_wrong_operands
     assert_refused 2, /PID is missing/, "stacks"
     assert_refused 2, /-1 is not an option/, "stacks", "-1"
-    assert_refused 1, /is not a PID/, "stacks", "ruby"
+    assert_refused 1, /no-such-name: no Ruby process that you may read has this name/, "stacks", "no-such-name"
     [0, 4194304, 1 << 200].each { |pid| assert_refused 1, /there is no such process/, "stacks", pid }
     assert_refused 1, /is not a ruby/, "stacks", Process.spawn("sleep", "60").tap { |pid| @other = pid }
   ensure

@@ -61,7 +61,9 @@ class TestHeapprofUnseenOutside < Test::Unit::TestCase
     weird do |pid|
       assert_include assert_all_seen("stacks", "--json", pid).json.first["threads"].map { |thread| thread["name"] }, NAME
       assert_match(/Thread 2 "<.*\\xE2\\x80\\x8B.*in 'Object#wait_in'/m, assert_all_seen("stacks", "--fibers", pid).out)
-      %w[collapsed speedscope chart].each do |format|
+      assert_match(/\\xE2\\x80\\x8B/, assert_all_seen("stacks", "--values", pid).out)
+      assert_all_seen("stacks", "--values", "--json", pid)
+      %w[collapsed speedscope chart svg callgrind firefox].each do |format|
         ran = record_looks(3, "--idle", "--threads", "--to", format, pid)
         assert_equal 0, ran.status, ran.err
         [ran.out, ran.err].each { |text| assert_seen text, format }

@@ -93,6 +93,47 @@ class TestBarriersCommand < Test::Unit::TestCase
     end
   end
 
+  def test_words_behind_two_dashes_are_arguments_of_extconf
+    in_gem do |gem|
+      File.write("#{gem}/ext/it/extconf.rb", "File.write(%(#{gem}/ran), ARGV.inspect); File.write('Makefile', #{makefile("#{gem}/ext/it").dump})")
+      ruby = { "RUBY" => "#{BUILD}/miniruby" }
+      assert_equal(1, barriers("--extconf", gem, "--", "--with-x=a b", "-y", env: ruby).status)
+      assert_equal(%(["--with-x=a b", "-y"]), File.read("#{gem}/ran"))
+      Dir.chdir(gem) { assert_equal(1, barriers("--extconf", "--", "z", env: ruby).status) }
+      assert_equal(%(["z"]), File.read("#{gem}/ran"))
+    end
+  end
+
+  # It waits for ever, and so does what it has started.
+  def test_an_extconf_that_does_not_end_is_ended
+    in_gem do |gem|
+      File.write("#{gem}/ext/it/extconf.rb", "r, w = IO.pipe; fork { w.write('x'); sleep }; r.read(1); Process.setsid rescue nil; trap(:TERM) { }; sleep")
+      result = barriers("--extconf", "--timeout=1", gem, env: { "RUBY" => "#{BUILD}/miniruby" })
+      assert_wrong(/ext\/it: its extconf\.rb was ended after 1 second \(--timeout\)$/, result)
+    end
+  end
+
+  def test_a_wrong_timeout
+    ["", "0", "-1", "1x", "86401", "9" * 40].each do |text|
+      assert_wrong(/--timeout=#{text}: must be a number of seconds from 1 to 86400$/, barriers("--timeout=#{text}", "x"))
+    end
+  end
+
+  # $RUBY says where its headers are. A Makefile, and --flags, are asked before it.
+  def test_a_file_alone_gets_the_headers_of_ruby
+    in_directory do |directory|
+      asked = "#{directory}/asked"
+      File.write("#{directory}/ruby", "#!/bin/sh\ntouch #{asked}\nprintf '%s\\n' #{HEADERS.split.reverse.map { |flag| flag.delete_prefix("-I") }.join(" ")}\n")
+      File.chmod(0o700, "#{directory}/ruby")
+      ruby = { "RUBY" => "#{directory}/ruby" }
+      barriers("--flags=#{HEADERS}", SUBJECT, env: ruby)
+      assert_path_not_exist(asked)
+      result = barriers(SUBJECT, env: ruby)
+      assert_equal([1, 1], [result.told.size, result.status])
+      assert_path_exist(asked)
+    end
+  end
+
   # All files of an extension are judged together: one has the type, another the store.
   def test_files_are_one_extension
     files = Dir["#{RULES}/two_files_*.c"]
@@ -137,11 +178,34 @@ class TestBarriersCommand < Test::Unit::TestCase
     results = sarif["runs"].map { |run| run["results"] }
     assert_equal([3, 0], results.map(&:size))
     rules = sarif["runs"][0]["tool"]["driver"]["rules"].map { |rule| rule["id"] }
-    assert_equal(%w[missing-write-barrier missed-write-barrier moved-reference unmarked-reference could-be-protected], rules)
+    assert_equal(%w[missing-write-barrier missed-write-barrier moved-reference unmarked-reference could-be-protected unregistered-global], rules)
     assert_equal([rules.first(1), ["error"]], [results[0].map { |each| each["ruleId"] }.uniq, results[0].map { |each| each["level"] }.uniq])
     place = results[0][0]["locations"][0]["physicalLocation"]
     assert_equal([5150, 3], place["region"].values_at("startLine", "startColumn"))
     assert_equal("date_core.c", File.basename(place["artifactLocation"]["uri"]))
+  end
+
+  def test_sarif_says_which_version_of_what_has_judged_which_types
+    sarif = JSON.parse(barriers("--sarif", "#{BUILD}/ext/monitor").out)
+    run = sarif["runs"][0]
+    assert_match(/\A\d+\.\d+\.\d+\z/, run["tool"]["driver"]["version"])
+    assert_match(%r{\Ahttps://}, run["tool"]["driver"]["informationUri"])
+    assert_equal(%w[monitor_data_type], run["properties"]["types"].map { |type| type["name"] })
+  end
+
+  def test_junit_has_a_test_case_for_each_type
+    result = barriers("--junit", "#{BUILD}/ext/date", "#{BUILD}/ext/monitor", "#{RULES}/macros.c", env: { "RUBY" => "/nonexistent" })
+    assert_equal([%w[3 1 0], %w[3 0 0], %w[2 0 1]], result.out.scan(/<testsuite name="[^"]*" tests="(\d+)" failures="(\d+)" errors="(\d+)">$/))
+    assert_equal(["d_lite_type", "global variables", "the sources can be read"], result.out.scan(/<testcase classname="[^"]*date" name="([^"]*)"/).flatten)
+    assert_match(%r{<failure message="3 errors" type="missing-write-barrier">[^<]*date_core\.c:5150:3: error: no write barrier for 's\.nth'[^<]*</failure></testcase>$}, result.out)
+    assert_match(%r{\A<\?xml version="1\.0" encoding="UTF-8"\?>\n<testsuites .*</testsuites>\n\z}m, result.out)
+    assert_equal(2, result.status)
+  end
+
+  def test_one_form_of_the_answer
+    [%w[--fix --json], %w[--fix --sarif], %w[--fix --confirm], %w[--junit --json], %w[--junit --confirm], %w[--json --sarif], %w[--fix --junit]].each do |pair|
+      assert_wrong(/--\w+ cannot be combined with --\w+ \(usage/, barriers(*pair, "x"))
+    end
   end
 
   def test_programs_get_a_document_also_without_findings
@@ -169,9 +233,21 @@ class TestBarriersCommand < Test::Unit::TestCase
   end
 
   def test_a_header_that_is_missing
-    result = barriers(SUBJECT)
-    assert_wrong(/: error: 'ruby\.h' file not found$/, result)
-    assert_operator(result.err.lines.size, :<=, 6)
+    in_source("#include <other.h>\n#{PAIR}") do |path|
+      result = barriers("--flags=#{HEADERS}", path)
+      assert_wrong(/: error: 'other\.h' file not found$/, result)
+      assert_operator(result.err.lines.size, :<=, 6)
+    end
+  end
+
+  # One line for all files says what to do.
+  def test_rubys_headers_are_missing
+    [{ "RUBY" => "/nonexistent" }, { "RUBY" => "true" }, { "RUBY" => "echo" }].each do |ruby|
+      result = barriers(SUBJECT, "#{RULES}/ways.c", env: ruby)
+      assert_equal(2, result.status)
+      assert_match(/lines\.c: 2 files include ruby\.h, which is not found: install .*ruby-dev.*, set RUBY .*, or .*--flags="-I DIR"$/, result.err)
+      assert_operator(result.err.lines.size, :<=, 3)
+    end
   end
 
   HOSTILE = {

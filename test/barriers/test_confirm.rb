@@ -28,6 +28,7 @@ class TestBarriersConfirm < Test::Unit::TestCase
     "old.last(nil)" => [],
     "old.element(2, text)" => [%w[confirm_element part.elements[]]],
     "old.behind(text)" => [%w[confirm_behind behind->object]],
+    "old.far(text)" => [%w[confirm_far far]],
     "old.each(1 => text)" => [%w[each_i last]],
     "other.plain(text); old.take(other)" => [%w[confirm_plain part.plain], %w[confirm_take part.plain]],
     "fork { old.plain(text) }; Process.wait" => [%w[confirm_plain part.plain]],
@@ -46,7 +47,7 @@ class TestBarriersConfirm < Test::Unit::TestCase
 
   ALL_STORES = [
     %w[confirm_plain part.plain], %w[confirm_again part.plain], %w[confirm_last last], %w[confirm_element part.elements[]],
-    %w[confirm_behind behind->object], %w[each_i last], %w[confirm_take part.plain], %w[confirm_take part.elements[]],
+    %w[confirm_behind behind->object], %w[confirm_far far], %w[each_i last], %w[confirm_take part.plain], %w[confirm_take part.elements[]],
     %w[confirm_guarded guarded], %w[fill filled], %w[confirm_either either], %w[confirm_both both], %w[store_both both], %w[confirm_spare spare],
   ].freeze
 

@@ -75,7 +75,7 @@ class TestBarriersFix < Test::Unit::TestCase
   ].freeze
   CALLS_BY_HAND = [
     [FILL, "if (value) fill(pair, value);"], [FILL, "if (fill(pair, value)) return self;"], [FILL, "if (value)\n        fill(pair, value);"],
-    [FILL, "if (value) f(self, 0);\n    else fill(pair, value);"], [FILL, "fill(pair, value);\n    if (value) fill(pair, value);"],
+    [FILL, "if (self != value) f(self, 0);\n    else fill(pair, value);"], [FILL, "fill(pair, value);\n    if (value) fill(pair, value);"],
   ].freeze
 
   CALLS.each_with_index do |(function, before, after), i|

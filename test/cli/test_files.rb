@@ -73,10 +73,36 @@ class TestHeapprofFiles < Test::Unit::TestCase
   def test_convert_to_collapsed_stacks
     in_directory do
       write("a.pb.gz", shop.sample(["x.rb:1 a;b\nc"], [0, 0, 0, 7]))
-      assert_equal "<main>;Cart#load;Array#map 40000\n<main>;Rack#call 5000\na:b c 7\n",
+      main = "<main> (app.rb:3)"
+      assert_equal "#{main};Cart#load (cart.rb:12);Array#map (cart.rb:12) 40000\n#{main};Rack#call (rack-3.1.2/lib/rack.rb:7) 5000\na:b c (x.rb:1) 7\n",
                    heapprof!("convert", "a.pb.gz", "--to", "collapsed").out
-      assert_equal "<main>;Cart#load;Array#map 2000\n",
+      assert_equal "#{main};Cart#load (cart.rb:12);Array#map (cart.rb:12) 2000\n",
                    heapprof!("convert", "a.pb.gz", "--to", "collapsed", "--by", "alloc_objects").out
+      assert_equal "<main>;Cart#load;Array#map 40000\n<main>;Rack#call 5000\na:b c 7\n",
+                   heapprof!("convert", "a.pb.gz", "--to", "collapsed", "--no-lines").out
+    end
+  end
+
+  # Its place would be that of the function that called it.
+  def test_a_c_function_has_no_line_of_its_own
+    in_directory do
+      places = ["/srv/shop/cart.rb:12 Array#map", "/srv/shop/cart.rb:12 Cart#load", "/srv/shop/app.rb:3 <main>"]
+      write("a.pb.gz", ProfileBytes.new.type("wall", "nanoseconds").comment("directory: /srv/shop").begin_at("Cart#load" => 5).sample(places, [7]))
+      assert_equal "<main> (app.rb:3);Cart#load (cart.rb:12);Array#map 7\n", heapprof!("convert", "a.pb.gz", "--to", "collapsed").out
+      frames = heapprof!("convert", "a.pb.gz", "--to=speedscope").json["shared"]["frames"].map { |frame| frame.values_at("name", "line") }
+      assert_equal [["Array#map", nil], ["Cart#load", 12], ["<main>", 3]], frames.first(3)
+    end
+  end
+
+  def test_lines_are_left_out_of_every_format
+    in_directory do
+      write("a.pb.gz", shop)
+      %w[collapsed csv].each { |format| refute_match(/\.rb/, heapprof!("convert", "a.pb.gz", "--to", format, "--no-lines").out) }
+      frames = heapprof!("convert", "a.pb.gz", "--to=speedscope", "--no-lines").json["shared"]["frames"]
+      assert_equal [nil], frames.map { |frame| frame["line"] }.uniq
+      assert_include frames.map { |frame| frame["file"] }, "/srv/shop/cart.rb"
+      heapprof!("convert", "a.pb.gz", "--to=pprof", "--no-lines", "-o", "b.pb.gz")
+      assert_equal [0], heapprof!("convert", "b.pb.gz", "--to=json").json["locations"].flat_map { |location| location["lines"].map { |line| line[1] } }.uniq
     end
   end
 
@@ -86,8 +112,10 @@ class TestHeapprofFiles < Test::Unit::TestCase
       json = heapprof!("convert", "a.pb.gz", "--to=speedscope").json
       inuse = json["profiles"][json["activeProfileIndex"]]
       assert_equal ["inuse_space", "bytes", [40_000, 5000], 45_000], inuse.values_at("name", "unit", "weights", "endValue")
-      names = inuse["samples"].map { |stack| stack.map { |frame| json["shared"]["frames"][frame]["name"] } }
-      assert_equal [["<main>", "Cart#load", "Array#map"], ["<main>", "Rack#call"]], names
+      frames = json["shared"]["frames"].map { |frame| frame.values_at("name", "file", "line") }
+      main, cart, rack = ["<main>", "/srv/shop/app.rb", 3], "/srv/shop/cart.rb", "/g/gems/rack-3.1.2/lib/rack.rb"
+      assert_equal [[main, ["Cart#load", cart, 12], ["Array#map", cart, 12]], [main, ["Rack#call", rack, 7]]],
+                   inuse["samples"].map { |stack| frames.values_at(*stack) }
       assert_equal 4, json["profiles"].size
     end
   end
@@ -146,8 +174,8 @@ class TestHeapprofFiles < Test::Unit::TestCase
       assert_equal ["Rack#call", 7], [json["functions"][frame[0]]["name"], frame[1]]
       lines = heapprof!("convert", "a.pb.gz", "--to=csv").out.lines("\r\n", chomp: true)
       assert_equal %("alloc_objects (count)","alloc_space (bytes)","inuse_objects (count)","inuse_space (bytes)",labels,stack), lines[0]
-      assert_equal %(2000,80000,1000,40000,"class=String gc_age=8","<main>;Cart#load;Array#map"), lines[1]
-      assert_equal %(1,2,3,4,"class=A ""B""","say ""hi"""), lines[3]
+      assert_equal %(2000,80000,1000,40000,"class=String gc_age=8","<main> (app.rb:3);Cart#load (cart.rb:12);Array#map (cart.rb:12)"), lines[1]
+      assert_equal %(1,2,3,4,"class=A ""B""","say ""hi"" (q"".rb:1)"), lines[3]
     end
   end
 
@@ -225,8 +253,12 @@ class TestHeapprofFiles < Test::Unit::TestCase
 
   VERSION = File.read(File.expand_path("../../base/version.h", __dir__))[/^#define HEAPPROF_VERSION "(.+)"$/, 1]
 
+  BASE = File.read(File.expand_path("../../base/mri.h", __dir__)).match(/_VERSION "(.+)"\n.*_TESTED ([01])$/m).then do |mri|
+    mri[2] == "1" ? mri[1] : "#{mri[1]} (untested base)"
+  end
+
   def test_version_names_the_product_and_the_ruby_it_comes_with
-    [%w[version], %w[--version]].each { |words| assert_equal "ruby-heapprof #{VERSION}, for ruby #{RUBY_VERSION}\n", heapprof!(*words).out }
+    [%w[version], %w[--version]].each { |words| assert_equal "ruby-heapprof #{VERSION}, for ruby #{BASE}\n", heapprof!(*words).out }
     assert_includes heapprof!("help").out, "This is ruby-heapprof #{VERSION}.\n"
     assert_match(/^\.TH HEAPPROF 1 "" "ruby-heapprof #{Regexp.escape(VERSION)}" /, heapprof!("help", "--man").out)
   end
@@ -240,6 +272,22 @@ class TestHeapprofFiles < Test::Unit::TestCase
       assert_match(/^heapprof  2\.3\.4$/, heapprof!("info", "new.pb.gz").out)
       write("theirs.pb.gz", ProfileBytes.new.type("cpu", "nanoseconds").sample(["a.go:1 main"], [1]))
       refute_match(/^heapprof/, heapprof!("info", "theirs.pb.gz").out)
+    end
+  end
+
+  def test_info_says_of_which_ruby_the_profile_is_and_whether_that_is_a_tested_one
+    in_directory do
+      { "ruby 3.4.9 (2025-12-17) +heapprof 1.0.0 +PRISM [x86_64-linux]" => ["3.4.9, tested with heapprof", true],
+        "ruby 3.4.10 (2026-06-01) +heapprof 1.0.0 (untested base) +PRISM [x86_64-linux]" => ["3.4.10, not tested with heapprof", false] }.each do |build, (said, tested)|
+        write("a.pb.gz", shop.comment("heapprof: 1.0.0").comment("build: #{build}"))
+        assert_match(/^ruby      #{said}$/, heapprof!("info", "a.pb.gz").out)
+        assert_equal [said[/\A[\d.]+/], tested], heapprof!("info", "a.pb.gz", "--json").json.values_at("ruby", "ruby_tested")
+      end
+      ["", "ruby", "ruby 3.4.9 of another kind", "\e[31m +heapprof "].each do |build|
+        write("theirs.pb.gz", shop.comment("build: #{build}"))
+        refute_match(/^ruby /, heapprof!("info", "theirs.pb.gz").out)
+        refute_includes heapprof!("info", "theirs.pb.gz", "--json").json, "ruby"
+      end
     end
   end
 

@@ -34,7 +34,7 @@ class TestHeapprofGraph < Test::Unit::TestCase
     2.times { graph.object("Garbage", 1000) }
     graph.fact("pid", "42")
     graph.fact("time", "1795384954557753457")
-    graph.fact("ruby", "ruby 3.4.5")
+    graph.fact("ruby", "ruby 3.4.9")
     graph.fact("skipped", "T_DATA(odd)", :footer)
     graph
   end
@@ -50,7 +50,7 @@ class TestHeapprofGraph < Test::Unit::TestCase
       assert_equal [true, ALIVE + 2, BYTES + 2000, ALIVE, BYTES, 2, 1, 0, ORDERS],
                    info.values_at("complete", "objects", "bytes", "reached_objects", "reached_bytes", "roots", "weak_references",
                                   "missing_objects_referred_to", "sampled_objects")
-      assert_equal [[%w[pid 42], %w[time 1795384954557753457], ["ruby", "ruby 3.4.5"]], [["skipped", "T_DATA(odd)"]]], info.values_at("process", "footer")
+      assert_equal [[%w[pid 42], %w[time 1795384954557753457], ["ruby", "ruby 3.4.9"]], [["skipped", "T_DATA(odd)"]]], info.values_at("process", "footer")
       text = heapprof!("graph", "info", FILE).out
       assert_match(/^heapprof +a version before 1\.0\.0: the file does not say which$/, text)
       assert_match(/^reached_objects +7,004$/, text)
@@ -61,7 +61,7 @@ class TestHeapprofGraph < Test::Unit::TestCase
   def test_report_says_who_keeps_it_in_words
     in_shop do
       text = heapprof!("graph", "report", FILE, "--least=5").out
-      assert_includes text, "shop.graph: 7,004 objects alive, 723 kB (2026-11-22 22:02:34 +0000, pid 42, ruby 3.4.5)\n" \
+      assert_includes text, "shop.graph: 7,004 objects alive, 723 kB (2026-11-22 22:02:34 +0000, pid 42, ruby 3.4.9)\n" \
                             "besides 1.95 kB in 2 objects that nothing leads to: the garbage collector will free them\n"
       assert_includes text, "\n1. `Cart::CACHE` keeps 625 kB (86.4%), gathered in one Hash of 3,000 Orders; kept alive by constant Cart::CACHE -> @items; " \
                             "allocated at /srv/cart.rb:12 Cart#add\n"

@@ -49,7 +49,7 @@ class TestHeapprofMade < Test::Unit::TestCase
   def test_bash
     script = heapprof!("help", "--completion=bash").out
     { %w[to] => "top", %w[top --by in] => "inuse_space inuse_objects", %w[top --by = alloc_s] => "alloc_space",
-      %w[top --gr] => "--group", %w[diff -g la] => "label:", %w[help mer] => "merge", %w[convert --to s] => "speedscope" }.each do |words, expected|
+      %w[top --gr] => "--group", %w[diff -g la] => "label:", %w[help mer] => "merge", %w[convert --to sp] => "speedscope" }.each do |words, expected|
       command = "#{script}\nCOMP_WORDS=(heapprof \"$@\"); COMP_CWORD=$#; _heapprof; echo \"${COMPREPLY[*]}\""
       out, err, = Open3.capture3("bash", "-c", command, "bash", *words, chdir: "/")
       assert_equal ["#{expected}\n", ""], [out, err]

@@ -97,7 +97,7 @@ class TestHeapprofMeant < Test::Unit::TestCase
     [%w[stacks], %w[snapshot], %w[watch], %w[graph dump]].each do |command|
       assert_refused 1, /heap.pb.gz: is a profile; type heapprof top heap.pb.gz\n/, *command, "heap.pb.gz"
       assert_refused 1, /objects.rbgraph: is an object graph; type heapprof graph report objects.rbgraph\n/, *command, "objects.rbgraph"
-      assert_refused 1, /text: is not a PID; give the number of a process\n/, *command, "text"
+      assert_refused 1, /text: no Ruby process that you may read has this name; heapprof ps lists the processes\n/, *command, "text"
     end
     ran = heapprof("record", "./heap.pb.gz")
     assert_match(/heap.pb.gz: is a profile; type heapprof top/, ran.err)

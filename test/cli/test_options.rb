@@ -87,6 +87,18 @@ class TestHeapprofOptions < Test::Unit::TestCase
     end
   end
 
+  def test_format_is_a_second_name_of_to
+    in_directory do
+      write("a.pb.gz", shop)
+      [%w[--format csv], %w[--format=csv]].each do |words|
+        ran = heapprof("convert", "a.pb.gz", *words)
+        assert_equal [0, "", heapprof!("convert", "a.pb.gz", "--to=csv").out], [ran.status, ran.err, ran.out]
+      end
+      assert_refused 2, /--to=yaml: give one of/, "convert", "a.pb.gz", "--format=yaml"
+      assert_refused 2, /--format is not an option of this command, but of: convert, /, "top", "a.pb.gz", "--format=csv"
+    end
+  end
+
   def test_a_mistyped_option_is_told_with_the_one_that_was_meant
     assert_refused 2, /--gruop is not an option of this command; did you mean --group\?/, "top", "--gruop=class", "x"
     assert_refused 2, /--sort is not an option of this command, but of: .*graph query/, "info", "--sort=bytes", "x"

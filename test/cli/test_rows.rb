@@ -66,7 +66,7 @@ class TestHeapprofRows < Test::Unit::TestCase
   def test_a_table_of_the_vm_has_a_stack_of_its_own_in_other_formats
     in_directory do
       write("heap", interning(4_000_000))
-      assert_equal ["[VM] interned strings 4000000", "<main>;Cart#load;String#-@ 600000"].sort, convert("collapsed").lines(chomp: true).sort
+      assert_equal ["[VM] interned strings 4000000", "<main>;Cart#load;String#-@ 600000"].sort, convert("collapsed", "--no-lines").lines(chomp: true).sort
       assert_match(/"\[VM\] interned strings"\r$/, convert("csv"))
       json = JSON.parse(convert("speedscope"))
       frames = json["shared"]["frames"].map { |frame| frame["name"] }
@@ -244,10 +244,11 @@ class TestHeapprofRows < Test::Unit::TestCase
         assert_equal [what, 4000], rows("heap", "-g", group)[0].values_at("what", "value"), group
       end
       assert_match(/^ +#{file}:3$/, heapprof!("top", "heap", "-g", "site").out)
-      assert_equal "<main>;Cart#load;#{file} 1000\n" * 4, convert("collapsed")
+      assert_equal "<main>;Cart#load;#{file} 1000\n" * 4, convert("collapsed", "--no-lines")
+      assert_match(/;#{file}:3 1000$/, convert("collapsed"))
       refute_match "_123_", convert("speedscope")
       write("heap", profile.sample(["/srv/shop/a.rb:3 A#_with__1_2x", "/srv/shop/a.rb:3 A#_b_1_2", ":0 A#__tilt_1"], [1, 1000], class: "A"))
-      assert_equal "A#__tilt_1;A#_b_1_2;A#_with__1_2x 1000\n", convert("collapsed")
+      assert_equal "A#__tilt_1;A#_b_1_2 (a.rb:3);A#_with__1_2x (a.rb:3) 1000\n", convert("collapsed")
     end
   end
 
@@ -259,5 +260,5 @@ class TestHeapprofRows < Test::Unit::TestCase
 
   def rows(file, *options) = heapprof!("top", file, "--json", *options).json["rows"]
   def whats(...) = rows(...).map { |row| row["what"] }
-  def convert(format) = heapprof!("convert", "heap", "--to", format).out
+  def convert(format, *options) = heapprof!("convert", "heap", "--to", format, *options).out
 end

@@ -51,9 +51,9 @@ class TestHeapprofUnseen < Test::Unit::TestCase
         end
         assert_all_seen("top", files[0], "--by", by, status: 0)
         assert_all_seen("diff", *files.first(2), "--by", by, status: 0)
-        %w[collapsed speedscope json csv].each do |format|
+        %w[collapsed speedscope json csv svg callgrind firefox].each do |format|
           ran = assert_all_seen("convert", files[0], "--to", format, "--by", by, status: 0)
-          assert_include ran.json.to_s, "\u{200b}" if %w[speedscope json].include?(format) # the same text
+          assert_include ran.json.to_s, "\u{200b}" if %w[speedscope json firefox].include?(format) # the same text
         end
       end
       assert_all_seen("info", files[0], status: 0)

@@ -178,7 +178,9 @@ Show(const Model &model, FILE *out)
         REQUIRE(report_overview_json(out, &question, models, types, 6, &look));
     }
     for (report_export_i *each : { report_export_json, report_export_csv, report_export_collapsed,
-                                   report_export_speedscope, report_export_perfetto }) {
+                                   report_export_speedscope, report_export_perfetto,
+                                   report_export_svg, report_export_callgrind,
+                                   report_export_firefox }) {
         REQUIRE(each(out, model.get(), 0));
     }
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 
 extern "C" {
 #include "cli/serve/admission.h"
+#include "cli/serve/wanted.h"
 }
 
 namespace {
@@ -93,23 +96,43 @@ Judge(const cli_request &request, const std::string &bytes)
         REQUIRE(strlen(value) < sizeof(value));
 }
 
+// No part of an accepted query is ignored: each name is known to its path, and given once.
+void
+RequireNamesOnce(const std::string &query, const cli_wanted &wanted)
+{
+    bool heap = wanted.kind == CLI_WANTED_HEAP || wanted.kind == CLI_WANTED_ALLOCS;
+    std::map<std::string, int> most = {{"token", 1}};
+    std::stringstream parts(query);
+
+    if (wanted.pid) most["pid"] = 1;
+    if (heap || wanted.kind == CLI_WANTED_PROFILE) most["seconds"] = 1;
+    if (heap) most["gc"] = most["debug"] = 1;
+    for (std::string part; std::getline(parts, part, '&');) {
+        if (!part.empty()) REQUIRE(--most[part.substr(0, part.find('='))] == 0);
+    }
+}
+
 void
 Want(const cli_request &request)
 {
     for (int longest : {60, 600}) {
         cli_wanted wanted = {};
-        const char *line = nullptr;
-        int status = cli_request_wanted(&request, longest, &wanted, &line);
+        char line[CLI_WANTED_LINE_MAX] = "";
+        int status = cli_wanted_read(&request, longest, &wanted, line);
         REQUIRE(status == 0 || status == 400 || status == 404 || status == 405);
+        REQUIRE(memchr(line, 0, sizeof(line)));
         if (status) {
-            REQUIRE(line && *line && !strchr(line, '\n'));
+            REQUIRE(*line && !strchr(line, '\n'));
             continue;
         }
-        REQUIRE(wanted.pid >= 0);
-        REQUIRE((wanted.pid > 0) || wanted.kind == CLI_WANTED_INDEX ||
-                wanted.kind == CLI_WANTED_TARGETS);
-        if (wanted.kind == CLI_WANTED_PROFILE)
-            REQUIRE(wanted.seconds > 0 && wanted.seconds <= longest);
+        bool heap = wanted.kind == CLI_WANTED_HEAP || wanted.kind == CLI_WANTED_ALLOCS;
+        bool list = wanted.kind == CLI_WANTED_INDEX || wanted.kind == CLI_WANTED_TARGETS;
+        REQUIRE(list ? wanted.pid == 0 : wanted.pid > 0);
+        REQUIRE(wanted.seconds >= 0 && wanted.seconds <= longest);
+        REQUIRE(wanted.seconds == 0 || heap || wanted.kind == CLI_WANTED_PROFILE);
+        REQUIRE(wanted.seconds > 0 || wanted.kind != CLI_WANTED_PROFILE);
+        REQUIRE(heap || !wanted.text);
+        RequireNamesOnce(request.query, wanted);
     }
 }
 

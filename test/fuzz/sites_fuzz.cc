@@ -154,7 +154,7 @@ class Profile {
         Key key(SomeFrames(), Below(&input_, 3));
         if (input_.ConsumeBool()) key.second |= HEAPPROF_SITE_OF_BLOCKS;
         uint32_t stack = key.first.empty() ? 0 : nodes_.at(key.first).stack;
-        uint32_t number = rb_heapprof_sites_intern(&sites_, stack, key.second);
+        uint32_t number = rb_heapprof_sites_intern(&sites_, stack, key.second, 0);
         auto known = model_.find(key);
         REQUIRE(known == model_.end() || known->second.number == number);
         if (number == 0) return;

@@ -9,7 +9,7 @@ require "socket"
 class Reader
   PATIENCE = 60 # seconds until something has to be there; not what is tested
 
-  # As in ../programs/rails/config/puma.rb: IO#close waits for ever in MRI 3.4.5 when a signal handler writes to the
+  # As in ../programs/rails/config/puma.rb: IO#close waits for ever in MRI 3.4 when a signal handler writes to the
   # same IO.
   SIGNALS = <<~RUBY
 

@@ -49,11 +49,64 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     end
   end
 
-  def test_in_code_that_runs_without_the_gvl_or_in_a_thread_of_its_own_there_is_no_ruby_line
-    ["HeapProfMemcheck.lose_without_gvl(1000)", "HeapProfMemcheck.lose_in_thread(1000)"].each do |script|
-      record = lost_in(script).first
-      assert_equal ["lose_i", 1, ["[no frame]"]], [record["function"], record["blocks"], record["frames"].map { |f| f["name"] }]
+  def test_what_a_thread_asks_for_without_the_gvl_has_its_ruby_line_and_what_a_thread_of_its_own_asks_for_has_none
+    { "M.lose_without_gvl(1000)" => ["HeapProfMemcheck.lose_without_gvl", "<main>"],
+      "Thread.new { M.lose_without_gvl(1000) }.join" => ["HeapProfMemcheck.lose_without_gvl", "block in <main>"],
+      "M.lose_in_thread(1000)" => ["[no frame]"] }.each do |script, names|
+      record = lost_in("M = HeapProfMemcheck\n#{script}").first
+      assert_equal ["lose_i", 1, names], [record["function"], record["blocks"], record["frames"].map { |f| f["name"] }], script
+      assert_equal 3, record["frames"].last["line"] if names.size > 1
     end
+  end
+
+  # ---- for whom ----
+
+  LIBRARY = "HeapProfMemcheck.lose_unloaded(#{PLUGIN_PATH.dump}, 1000)"
+  NAMELESS = "HeapProfMemcheck.lose_by_nameless(#{PLUGIN_PATH.dump}, 1000)"
+
+  def test_a_library_keeps_what_another_one_loses_on_its_behalf
+    [EXTENSION, "heapprof_memcheck", PLUGIN].each do |name|
+      ran = check(LIBRARY, "--only=#{name}")
+      assert_equal [42, 1], [ran.status, ran.json["processes"][0]["leaks"]], name
+    end
+    ran = check("HeapProfMemcheck.lose(1000)\n#{LIBRARY}", "--only=#{PLUGIN}")
+    assert_equal [1, 1], [ran.json["processes"][0]["leaks"], ran.json["processes"][0]["not_shown"]["others"]]
+  end
+
+  def test_the_c_method_that_runs_keeps_what_mri_has_a_library_do
+    ran = check("HeapProfMemcheck.lose_by_mri(#{PLUGIN_PATH.dump}, 1000)", "--only=#{EXTENSION}")
+    records = ran.json["processes"][0]["records"]
+    whom = { "function" => "memcheck_lose_by_mri", "library" => EXTENSION }
+    assert_equal [42, 2, [["?", PLUGIN, whom]]],
+                 [ran.status, records.sum { |one| one["blocks"] }, records.map { |one| one.values_at("function", "library", "for") }.uniq]
+  end
+
+  def test_it_is_said_for_which_function_another_library_asked
+    record = lost_in(LIBRARY).first
+    whom = { "function" => "memcheck_lose_unloaded", "library" => EXTENSION }
+    assert_equal [whom, [whom]], record.values_at("for", "callers")
+    assert_nil lost_in("HeapProfMemcheck.lose_list(2)").first["for"]
+  end
+
+  def test_a_function_without_a_name_is_named_by_whom_it_worked_for_with_and_without_the_gvl
+    records = lost_in(NAMELESS)
+    assert_equal [["?", PLUGIN, EXTENSION]] * 2, records.map { |record| [*record.values_at("function", "library"), record["for"]["library"]] }
+    assert_equal %w[HeapProfMemcheck.lose_by_nameless], records.map { |record| record["frames"].first["name"] }.uniq
+    in_directory do
+      script = "require '-test-/heapprof_memcheck'\n#{NAMELESS}"
+      lines = memcheck("--gen-suppressions", "-o", "report.json", script: script).out.scan(/suppressed by: (.*\n)/).flatten
+      assert_equal ["heapprof_memcheck.so"], lines.map { |line| line[/\S+/] }.uniq
+      File.write("known", lines.join)
+      assert_equal [0, 2], memcheck("--json", "--suppressions=known", "-o", "report.json", script: script)
+                             .then { |ran| [ran.status, ran.json["processes"][0]["not_shown"]["suppressed"]] }
+    end
+  end
+
+  def test_what_templates_of_the_standard_library_ask_for_is_of_the_function_that_uses_them
+    records = check("HeapProfMemcheck.lose_by_vector(100)", "--show=all").json["processes"][0]["records"]
+    numbers = records.find { |record| record["kind"] == "indirect" }
+    assert_equal ["leaky::fill(std::vector<long, std::allocator<long> >*, unsigned long)", %w[memcheck_lose_by_vector memcheck_lose_by_vector_i]],
+                 [numbers["function"], numbers["callers"].map { |one| one["function"] }]
   end
 
   def test_a_leak_in_init
@@ -114,6 +167,89 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     RUBY
     records = lost_in(script).select { |record| record["function"] == "memcheck_lose" }
     assert_equal [1, 3], records.map { |record| record["blocks"] }.sort
+  end
+
+  # ---- mappings ----
+
+  def test_a_mapping_that_nothing_leads_to_is_lost_and_others_are_not
+    ran = check("M = HeapProfMemcheck\nM.lose_mapping(8192)\nM.map(8192)\nM.map_well(8192)\nM.map_again(8192)")
+    record, *others = ran.json["processes"][0]["records"]
+    assert_empty others
+    assert_match(/\Amap\b/, record["function"])
+    assert_equal [42, "definite", 1, 8192, 3], [ran.status, *record.values_at("kind", "blocks", "bytes"), record["frames"][0]["line"]]
+  end
+
+  # ---- the wrong allocator ----
+
+  TO_LIBC = "memory of xmalloc was given to free or realloc"
+  TO_RUBY = "memory of malloc was given to xfree or xrealloc"
+
+  # By script: what is said, who did it, the line of that, who asked for the block, and the line of that.
+  MISMATCHED = {
+    "M.free_of_ruby" => [TO_LIBC, "memcheck_free_of_ruby", 3, "memcheck_free_of_ruby", 3],
+    "M.free_of_mri" => [TO_LIBC, "memcheck_free_of_mri", 3, "memcheck_free_of_mri", 3],
+    "M.realloc_of_ruby" => [TO_LIBC, "memcheck_realloc_of_ruby", 3, "memcheck_realloc_of_ruby", 3],
+    "M.xfree_of_libc" => [TO_RUBY, "memcheck_xfree_of_libc", 3, "make_block", 3],
+    # MRI frees it at the end: there is no Ruby code then
+    "KEPT = M.default_free_of_libc" => [TO_RUBY, "make_block", 0, "make_block", 3],
+    "KEPT = M.dfree_of_ruby" => [TO_LIBC, "dfree", 0, "memcheck_dfree_of_ruby", 3],
+    "KEPT = M.free_is_dfree" => [TO_LIBC, "memcheck_free_is_dfree", 0, "memcheck_free_is_dfree", 3],
+    "M.dfree_of_ruby; 3.times { GC.start }" => [TO_LIBC, "dfree", 0, "memcheck_dfree_of_ruby", 3],
+  }.freeze
+
+  def test_a_block_that_is_given_to_the_wrong_allocator_is_an_error_with_both_lines
+    MISMATCHED.each do |script, (what, freed, line, asked, asked_line)|
+      ran = check("M = HeapProfMemcheck\n#{script}\n")
+      assert_equal [42, 1], [ran.status, ran.json["processes"][0]["errors"]], "#{script} #{ran.err}"
+      record, *others = ran.json["processes"][0]["records"]
+      assert_empty others, script
+      assert_equal ["mismatched_free", what, 1, freed, line, asked, asked_line],
+                   [*record.values_at("kind", "what", "times", "function"), record["frames"][0]["line"], record["asked_by"]["function"],
+                    record["asked"][0]["line"]], script
+    end
+  end
+
+  def test_a_block_that_is_given_to_its_own_allocator_is_no_error
+    ran = check("10.times { HeapProfMemcheck.free_well }\nKEPT = HeapProfMemcheck.free_well\nGC.start")
+    assert_equal [0, []], [ran.status, ran.json["processes"][0]["records"]]
+  end
+
+  def test_the_report_says_who_freed_it_and_who_asked_for_it
+    in_directory do
+      ran = memcheck("-o", "report.json", script: "require '-test-/heapprof_memcheck'\n2.times { HeapProfMemcheck.xfree_of_libc }")
+      assert_match(/ no leaks; 1 error.*\n\n  mismatched free: #{TO_RUBY}, 2 times\n    memcheck_xfree_of_libc \(#{EXTENSION}\)\n/, ran.out)
+      assert_match(/      the block was asked for by make_block \(#{EXTENSION}\):\n        .*script\.rb:2:in 'HeapProfMemcheck\.xfree_of_libc'\n/, ran.out)
+    end
+  end
+
+  # ---- causes ----
+
+  CALLS = "M = HeapProfMemcheck\nM.lose(1000)\nM.lose(2000)\n3.times { M.lose(10) }\nM.lose_list(3)\n"
+
+  def test_calls_of_one_function_have_one_cause_whatever_line_they_are_on
+    process = check(CALLS).json["processes"][0]
+    assert_equal [4, 2, 2], [*process.values_at("leaks", "causes"), process["records"].map { |record| record["cause"] }.uniq.size]
+    moved = check("\n\n\ndef again = HeapProfMemcheck.lose(1)\nagain").json["processes"][0]["records"][0]
+    assert_include process["records"].map { |record| record["cause"] }, moved["cause"]
+  end
+
+  def test_only_what_is_not_in_the_baseline_is_shown
+    in_directory do
+      first = "require '-test-/heapprof_memcheck'\n#{CALLS}"
+      assert_equal 0, memcheck("--json", "--write-baseline=known", "-o", "report.json", script: first).status
+      assert_equal ["#", "definite memcheck_lose (#{EXTENSION})", "definite memcheck_lose_list (#{EXTENSION})"],
+                   File.readlines("known", chomp: true).map { |line| line[/\A#|(?<=\A\h{16} ).*/] }.sort
+      assert_equal 0o600, File.stat("known").mode & 0o777
+      ran = memcheck("--json", "--baseline=known", "-o", "report.json", script: "\n\n#{first}")
+      assert_equal [0, 0, 4], [ran.status, ran.json["processes"][0]["leaks"], ran.json["processes"][0]["not_shown"]["baseline"]]
+      ran = memcheck("--json", "--baseline=known", "-o", "report.json", script: "#{first}M.lose_of_ruby(100)")
+      assert_equal [42, %w[memcheck_lose_of_ruby]], [ran.status, ran.json["processes"][0]["records"].map { |record| record["function"] }]
+      memcheck("--json", "--baseline=known", "--write-baseline=known", "-o", "report.json", script: "#{first}M.lose_of_ruby(100)")
+      assert_equal 4, File.readlines("known").size
+      File.write("known", "what?\n")
+      assert_refused(1, /known: line 1: it does not begin with a number of 16 digits/, "memcheck", "--baseline=known", "true")
+      assert_refused(1, /nothing: No such file or directory/, "memcheck", "--baseline=nothing", "true")
+    end
   end
 
   # ---- Valgrind ----
@@ -292,8 +428,8 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
       File.write("script.rb", "require '-test-/heapprof_memcheck'\nfork { HeapProfMemcheck.lose(1000) }; Process.wait\n")
       assert_equal 42, heapprof("memcheck", "--junit", "-o", "report.xml", *RUBY, "script.rb").status
       report = File.read("report.xml")
-      assert_match(/<testsuite [^>]* tests="2" failures="1">/, report)
-      assert_equal [1, 1], [report.scan("<failure>").size, report.scan("<system-out>").size]
+      assert_match(/<testsuite [^>]* tests="2" failures="1" errors="0">/, report)
+      assert_equal [1, 1], [report.scan('<failure message="1 leak, 0 errors" type="definite">').size, report.scan("<system-out>").size]
     end
   end
 

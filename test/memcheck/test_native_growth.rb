@@ -48,6 +48,46 @@ class TestHeapProfNativeGrowth < Test::Unit::TestCase
     RUBY
   end
 
+  # ---- other things than memory of malloc ----
+
+  def test_registered_addresses_that_grow_are_found_at_their_line
+    in_file(<<~'RUBY', "-test-/heapprof_memcheck")
+      GROWN = ObjectSpace::HeapProfile.native_growth { 5.times { HeapProfMemcheck.register_address } }
+      growth, *others = GROWN.select { |one| one.kind == :registered_addresses }
+      assert_empty others
+      assert_equal ["memcheck_register_address", 1], [growth.function, growth.backtrace[0][/:(\d+):/, 1].to_i]
+      growth.by_run.each { |bytes| assert_operator bytes, :>=, 5 * 2 * 8 } # two words for each
+      assert_match(/\Agrows: \d+ bytes in 3 runs \(.*\); addresses that rb_gc_unregister_address was not called for\n/, growth.to_s)
+      assert_empty ObjectSpace::HeapProfile.native_growth { 5.times { HeapProfMemcheck.register_well } }.map(&:to_s)
+    RUBY
+  end
+
+  def test_descriptors_that_no_object_has_are_found
+    in_growing_child(<<~'RUBY')
+      growth, *others = grown { 2.times { M.open("/dev/zero") } }
+      assert_empty others.map(&:to_s)
+      assert_equal [:file_descriptors, [2, 2, 2], ["/dev/zero"], 0], [growth.kind, growth.by_run, growth.names, growth.bytes]
+      assert_equal "grows: 6 file descriptors in 3 runs (2, 2, 2); no IO or Dir has them\n  /dev/zero", growth.to_s
+      $kept = []
+      assert_empty(grown { $kept << File.open("/dev/zero") << Dir.open("/") << IO.pipe << IO.popen("true") }.map(&:to_s))
+      assert_empty(grown { M.open_well("/dev/zero") }.map(&:to_s))
+    RUBY
+  end
+
+  def test_mappings_that_grow_are_found
+    in_growing_child(<<~'RUBY')
+      { "M.map(8192)" => 8192, "M.map_file('/etc/passwd')" => 1, "M.lose_mapping(8192)" => 8192 }.each do |script, bytes|
+        growth = grown { eval(script) }.find { |one| one.function.start_with?("map") }
+        assert_equal [bytes] * 3, growth&.by_run, script
+      end
+      growth = grown { M.map_again(8192) }.find { |one| one.bytes >= 3 * 16384 }
+      assert_equal "memcheck_map_again", growth&.function
+      assert_empty(grown { M.map_well(8192) }.map(&:to_s))
+    RUBY
+  end
+
+  # ---- the text ----
+
   def test_the_line_the_bytes_and_the_text
     in_file(<<~'RUBY', "-test-/heapprof_leak")
       def careless = HeapProfLeak.keep(4000)

@@ -50,6 +50,23 @@ class TestHeapprofMemcheckValgrind < Test::Unit::TestCase
     assert_equal LOST.size, records.size
   end
 
+  # What a library loses for the extension is the extension's, too.
+  def test_a_library_keeps_what_another_one_loses_on_its_behalf
+    ran = memcheck("M.lose_unloaded(#{PLUGIN_PATH.dump}, 3000)\nM.lose_by_nameless(#{PLUGIN_PATH.dump}, 100)\nM.use_after_free", "--only=heapprof_memcheck")
+    process = ran.json["processes"].fetch(0)
+    assert_equal [42, 3, 1], [ran.status, *process.values_at("leaks", "errors")], ran.err
+    lost = process["records"].select { |record| record["kind"] == "definite" }
+    assert_equal [[PLUGIN, EXTENSION]], lost.map { |record| [record["library"], record["for"]["library"]] }.uniq
+    assert_equal 1, lost.count { |record| record["for"]["function"] == "memcheck_lose_unloaded" }
+  end
+
+  # Valgrind sees malloc and free in both.
+  def test_a_block_that_is_given_to_the_wrong_allocator_is_an_error_with_both_lines
+    records = memcheck("M.free_of_ruby\nM.xfree_of_libc\nM.free_well").json["processes"].fetch(0)["records"]
+    assert_equal [["mismatched_free", "memcheck_free_of_ruby", 3, 3], ["mismatched_free", "memcheck_xfree_of_libc", 4, 4]],
+                 records.map { |record| [*record.values_at("kind", "function"), line_of(record), record["asked"][0]["line"]] }.sort_by(&:last)
+  end
+
   # C function, the block's functions, by kind.
   ERRORS = {
     "use_after_free" => "use_after_free", "write_beyond" => "invalid_write", "read_beyond" => "invalid_read",

@@ -60,7 +60,7 @@ class TestHeapProfDepth < Test::Unit::TestCase
     in_child(DEEP + "assert_every_fall_is_counted")
   end
 
-  # Not by inspect: there stock MRI 3.4.5 passes the rescue by.
+  # Not by inspect: there stock MRI 3.4 passes the rescue by.
   def test_objects_made_on_the_way_to_system_stack_error_are_exact_in_threads_and_fibers
     in_child(DEEP + <<~'RUBY')
       WAYS.delete(:by_inspect)

@@ -61,6 +61,8 @@ class TestHeapProfDocumentation < Test::Unit::TestCase
     def build_index = $index = Array.new(1000) { |i| { i => i.to_s } }
     def use(*, **) = nil
     def before_worker_boot = nil
+    def request = nil
+    def serve(request) = request
     ObjectSpace::HeapProfile.start(interval: 1)
     before = ObjectSpace::HeapProfile.snapshot
     serve_requests

@@ -150,7 +150,8 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
         ["a" =~ /a/ && $~, "regexp", nil], [binding, "self", self],
         [Queue.new(list), "elements", nil], [SizedQueue.new(1) << list, "elements", nil],
         [TracePoint.new(:call) { list }, "block", nil], [Dir.open("."), "path", nil],
-        [ARGF, "ARGV", ARGV], [caller_locations(0)[0], "backtrace", nil],
+        [ARGF, "ARGV", ARGV], *Array.new(200) { |i| [ARGF.class.new("file #{i}"), "ARGV", nil] }, # some begin on one page and end on the next
+        [caller_locations(0)[0], "backtrace", nil],
       ]
       graph = dump
       named.each do |object, name, to|
@@ -1183,11 +1184,15 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
         flunk "the collector is not #{state}"
       end
 
+      # So many that marking takes many steps: a step comes with some allocations, and the dump makes a few.
+      many = Array.new(50_000) { [] }
+      GC.start
       known
       Dir.mktmpdir do |directory|
         path = File.join(directory, "heap.rbgraph")
         { marking: { immediate_mark: false, immediate_sweep: false }, sweeping: { immediate_sweep: false } }.each do |state, settings|
           [true, false].each do |fork|
+            many.replace(Array.new(many.size) { [] }) if state == :sweeping # garbage, for many steps
             bring_collector_to(state, settings)
             HeapGraph.dump(path, fork: fork)
             assert_equal state, GC.latest_gc_info(:state)

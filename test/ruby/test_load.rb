@@ -46,6 +46,20 @@ class TestHeapProfLoad < Test::Unit::TestCase
     end
   end
 
+  def test_blocks_of_one_name_and_path_are_the_same_after_loading
+    in_child(<<~'RUBY')
+      kept = []
+      HeapProfile.start(interval: 1)
+      1.times { kept << Object.new }
+      1.times do
+        kept << Object.new
+      end
+      profile = HeapProfile.snapshot
+      profile.write("heap.pb.gz")
+      assert_equal profile, HeapProfile.load("heap.pb.gz")
+    RUBY
+  end
+
   def test_a_loaded_difference_is_one
     in_child(SETUP + <<~'RUBY')
       HeapProfile.start(interval: 1)

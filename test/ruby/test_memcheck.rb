@@ -72,6 +72,18 @@ class TestHeapProfMemcheck < Test::Unit::TestCase
     end
   end
 
+  # All objects are sampled, too: the tables grow by mremap while a sample is entered.
+  def test_tables_that_grow_are_no_blocks
+    in_directory do
+      ran = run_ruby("--disable-gems", "-e", <<~'RUBY', heapprof: "memcheck=1,out=%p.pb.gz,interval=1,memory=1g")
+        calls = (1..3000).map { |i| eval("-> { 'a#{i}'.dup }") }
+        2.times { calls.each(&:call); GC.start }
+        puts "ok"
+      RUBY
+      assert_equal ["ok\n", ""], [ran.out, ran.err]
+    end
+  end
+
   def test_where_samples_had_to_be_thinned_nothing_is_decided
     in_directory do
       script = "A = Array.new(100_000) { |i| \"%0700d\" % i }"

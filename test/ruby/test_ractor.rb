@@ -242,7 +242,7 @@ class TestHeapProfRactor < Test::Unit::TestCase
   end
 
   # To MRI a moved object is a new one, which takes over what the old one held; so it is to us.
-  # (With no more than three instance variables: 3.4.5 moves no others.)
+  # (With no more than three instance variables: 3.4 moves no others.)
   def test_moved_object_is_a_sample_of_the_move_and_the_shell_it_leaves_keeps_its_own
     in_child(SITES + <<~'RUBY')
       class Box
@@ -302,7 +302,7 @@ class TestHeapProfRactor < Test::Unit::TestCase
 
   BUSY = SITES + <<~'RUBY'
     # Ractors that allocate, in slots of all sizes, until they are told to end. No classes: made in parallel
-    # they damage stock MRI 3.4.5.
+    # they damage stock MRI 3.4.
     def busy(ractors)
       Array.new(ractors) do |i|
         Ractor.new(i) do |j|

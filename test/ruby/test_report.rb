@@ -30,13 +30,13 @@ class TestHeapProfReport < Test::Unit::TestCase
       %i[inuse_space inuse_objects alloc_space alloc_malloc_space rss_space].each do |type|
         text = profile.to_collapsed(type)
         assert_equal [Encoding::UTF_8, true], [text.encoding, text.valid_encoding?]
-        sums = text.lines(chomp: true).group_by { |line| line[/\A(.*) \d+\z/, 1] }.transform_values { |lines| lines.sum { |line| line[/\d+\z/].to_i } }
+        sums = text.lines(chomp: true).group_by { |line| line[/\A(.*) \d+\z/, 1].split(";").map { |frame| frame.sub(/ \([^()]*:\d+\)\z/, "") }.join(";") }.transform_values { |lines| lines.sum { |line| line[/\d+\z/].to_i } }
         stack = ->(row) { row.owner&.start_with?("[VM]") ? row.owner : row.frames.map(&:label).reverse.join(";") }
         rows = profile.group_by(&stack).transform_values { |alike| alike.sum(&type) }
         assert_equal rows.reject { |stack, value| value.zero? || stack.empty? }, sums.except("[no frame]")
       end
       assert_equal profile.to_collapsed(:inuse_space), profile.to_collapsed
-      assert_match(/^<main>;.*;Object#make;.*;Class#new \d+$/, profile.to_collapsed)
+      assert_match(/^<main> \(\S+:\d+\);.*;Object#make \(\S+:\d+\);.*;Class#new \d+$/, profile.to_collapsed)
     RUBY
   end
 

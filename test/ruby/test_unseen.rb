@@ -36,7 +36,7 @@ class TestUnseen < Test::Unit::TestCase
     assert_equal 'a\x1B\xC2\x9B\xE2\x80\xAE\xF3\xA0\x81\x81\x0Aé\xFF', Heapprof::Plain.text("a\e\u009b\u202e\u{e0041}\né\xff")
     assert_equal %({"a":\n"\\u200b\\udb40\\udc41\\u007f\\u0085é"}), Heapprof::Plain.json(%({"a":\n"\u200b\u{e0041}\x7f\u0085é"}))
     ALL.each { |character| assert_equal character, JSON.parse(Heapprof::Plain.json(JSON.generate(character))) }
-    leak = ObjectSpace::HeapProfile::NativeLeak.send(:new, ["1", "2", "0", "0", "f#{NAME} (#{NAME}.so)", "#{NAME}.so", "1", "#{NAME}:1:in '#{NAME}'"])
+    leak = ObjectSpace::HeapProfile::NativeLeak.send(:new, "f#{NAME} (#{NAME}.so)", "#{NAME}.so", ["#{NAME}:1:in '#{NAME}'"], 1, 2, 0, 0)
     [leak.to_s, leak.inspect, Heapprof::NativeLeaks.describe([leak])].each { |text| assert_seen text }
   end
 

@@ -27,6 +27,18 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
     assert_equal ["1 #{PAIR}String, in HeapProfMissed#store"], missed("HeapProfMissed.new.store(String.new)")
   end
 
+  def test_a_place_is_found_however_long_the_struct_is
+    assert_equal ["1 HeapProfFar (HeapProfFar+0x1000) -> Object, in HeapProfFar#store"], missed("HeapProfFar.new.store(Object.new)")
+  end
+
+  def test_a_place_is_not_sought_in_the_block_behind_the_struct
+    assert_equal ["1 HeapProfNear (HeapProfNear) -> Object, in HeapProfNear#store"], missed("HeapProfNear.new.store(Object.new)")
+  end
+
+  def test_a_place_is_found_in_a_struct_that_is_no_block
+    assert_equal ["1 HeapProfStatic (HeapProfStatic+0x8) -> Object, in HeapProfStatic#store"], missed("HeapProfStatic.new.store(Object.new)")
+  end
+
   def test_a_place_is_one_however_often_it_is_passed
     assert_equal ["100 #{PAIR}Array, in HeapProfMissed#store"], missed("100.times { HeapProfMissed.new.store([1]) }")
   end
@@ -175,23 +187,35 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
 
   RACTOR = "Warning[:experimental] = false; Ractor.new { 1 }.take\n"
 
-  def test_once_there_was_a_second_ractor_a_block_is_refused
-    in_child(<<~RUBY)
-      #{RACTOR}
-      assert_raise_with_message(RuntimeError, "write barriers cannot be checked: a second Ractor has begun") { GC.wbcheck { } }
+  def test_there_may_have_been_a_second_ractor
+    assert_equal ["1 #{PAIR}String, in HeapProfMissed#store"], missed("HeapProfMissed.new.store(String.new)", before: RACTOR)
+  end
+
+  # The object is old when it stores, and the main Ractor calls nothing meanwhile.
+  IN_RACTOR = <<~'RUBY'
+    Warning[:experimental] = false
+    Ractor.new do
+      pair = HeapProfMissed.new
+      GC.start
+      pair.store(String.new)
+      GC.start
+      pair.store(nil)
+    end.take
+  RUBY
+
+  def test_what_another_ractor_stores_is_found
+    assert_equal ["1 #{PAIR}String"], missed(IN_RACTOR)
+  end
+
+  def test_whichever_ractor_collects
+    lines = missed(<<~'RUBY', before: "Warning[:experimental] = false")
+      pair = HeapProfMissed.new
+      Ractor.new { GC.start; 4.times { Array.new(1000) { |i| i.to_s } }; GC.start }.take
+      pair.store(String.new)
+      Ractor.new { GC.start }.take
+      pair.store(nil)
     RUBY
-  end
-
-  def test_a_block_in_which_one_begins_says_that_it_sees_no_more
-    run = run_ruby("--disable-gems", "-", stdin: "p GC.wbcheck { #{RACTOR} }")
-    assert_equal ["[]\n", true], [run.out, run.status.success?]
-    assert_one_line(/GC\.wbcheck: a second Ractor has begun: most of what was stored since is not checked/, run.err)
-  end
-
-  def test_a_program_in_which_one_begins_is_told_once
-    run = wbcheck("1", "#{RACTOR * 2}1000.times { |i| i.to_s }\nprint 1")
-    assert_equal ["1", true], [run.out, run.status.success?]
-    assert_one_line(/\Aruby: RUBY_WBCHECK: a second Ractor has begun: most of what is stored from here on is not checked\n/, run.err)
+    assert_equal ["1 #{PAIR}String, in HeapProfMissed#store"], lines
   end
 
   # ---- RUBY_WBCHECK ----
@@ -228,7 +252,7 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
   def test_a_wrong_value_is_one_line_and_breaks_nothing
     run = wbcheck("yes", "print 1")
     assert_equal "1", run.out
-    assert_one_line(/RUBY_WBCHECK: yes: expected 1, abort, sites, told or out=FILE \(running unchecked\)/, run.err)
+    assert_one_line(/RUBY_WBCHECK: yes: expected 1, abort, stress, sites, told or out=FILE \(running unchecked\)/, run.err)
   end
 
   def test_out_has_what_all_processes_of_a_command_say
@@ -262,6 +286,60 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
   def test_a_block_under_the_setting_tells_what_is_its_own
     run = wbcheck("1", "#{STORE}p GC.wbcheck { HeapProfMissed.new.store('a'.dup) }.map { |place| place[:count] }")
     assert_equal "[1]\n", run.out
+  end
+
+  # ---- barriers before their store, in each run that passes one ----
+
+  def stress(script)
+    run = wbcheck("stress", "#{FIXTURE}pair = HeapProfMissed.new\n#{script}\n")
+    assert_equal ["", true], [run.out, run.status.success?]
+    run.err.scan(/^ruby: write barrier missed: (.*)$/).flatten
+  end
+
+  BETWEEN = "; a barrier came before the store, and a GC may come between"
+
+  def test_a_barrier_is_too_early_if_memory_is_asked_for_before_the_store
+    assert_equal ["#{PAIR}Object, in HeapProfMissed#before_malloc#{BETWEEN}"], stress("pair.before_malloc(Object.new); pair.store(nil)")
+  end
+
+  def test_a_barrier_is_too_early_if_an_object_is_made_before_the_store
+    assert_equal ["#{PAIR}Object, in HeapProfMissed#before_object#{BETWEEN}"], stress("pair.before_object(Object.new); pair.store(nil)")
+  end
+
+  def test_it_is_not_if_nothing_can_collect_before_the_store
+    assert_empty stress("3.times { pair.ahead(Object.new) }; pair.store(nil)")
+  end
+
+  def test_nor_if_a_second_one_follows_the_store
+    assert_empty stress("3.times { pair.twice(Object.new) }; pair.store(nil)")
+  end
+
+  def test_nor_if_nothing_is_stored
+    assert_empty stress("3.times { pair.absent(Object.new); [1].to_s }; 20.times { GC.start }")
+  end
+
+  def test_the_backtrace_is_that_of_the_moment_at_which_a_gc_may_come
+    run = wbcheck("stress", "#{FIXTURE}def keep(pair) = pair.before_malloc([])\nkeep(HeapProfMissed.new)")
+    assert_match(/#{BETWEEN}\n    in 'HeapProfMissed#before_malloc'\n    -:2:in 'Object#keep'\n    -:3:in '<main>'\n/, run.err)
+  end
+
+  def test_those_of_this_ruby_are_found_in_each_run
+    tally = "p (1..300).map(&:to_s).tally.size"
+    load = "RubyVM::InstructionSequence.load_from_binary(RubyVM::InstructionSequence.compile('def f(a) = a.map { |x| x.to_s }; f([1])').to_binary).eval"
+    assert_include wbcheck("stress", tally).err, "missed: Hash -> String, in Enumerable#tally#{BETWEEN}\n"
+    assert_include wbcheck("stress", load).err,
+                   "missed: T_IMEMO(iseq) -> T_IMEMO(iseq), in RubyVM::InstructionSequence.load_from_binary#{BETWEEN}\n"
+  end
+
+  def test_none_is_found_where_there_is_none
+    NOTHING.each_value do |work|
+      assert_empty stress("#{work}\n1")
+    end
+  end
+
+  def test_nor_while_everything_moves_or_gc_is_at_each_allocation
+    assert_empty stress("GC.auto_compact = true; 2.times { 200.times { |i| [{ i.to_s => [i.to_s] }].to_h { |x| [x, x] } }; GC.compact }")
+    assert_empty stress("GC.stress = true; 20.times { |i| Class.new.new.instance_variable_set(:@a, [i.to_s]) }; GC.stress = false")
   end
 
   # ---- by site ----

@@ -38,6 +38,8 @@ class ScratchRepository
     "ruby-1.0/toy.c" => TOY,
     "ruby-1.0/other.c" => TOY,
     "ruby-1.0/README.md" => "toy",
+    "ruby-1.0/version.h" => "#define RUBY_VERSION_TEENY 0\n",
+    "ruby-1.0/include/ruby/version.h" => "#define RUBY_API_VERSION_MAJOR 1\n#define RUBY_API_VERSION_MINOR 0\n",
     "ruby-1.0/include/ruby/toy.h" => "",
     "ruby-1.0/ext/toy/test/toy.c" => "",
     "ruby-1.0/ext/-test-/toy/extconf.rb" => "",
@@ -99,6 +101,24 @@ class ScratchRepository
     out
   end
 
+  # An archive with these files in distfiles; its checksum.
+  def pack(archive, files)
+    Dir.mktmpdir do |directory|
+      files.each do |name, text|
+        FileUtils.mkdir_p(File.dirname(File.join(directory, name)))
+        File.write(File.join(directory, name), text)
+      end
+      system("tar", "--mtime=@1", "-czf", path("distfiles/#{archive}"), "-C", directory, *Dir.children(directory),
+             exception: true)
+    end
+    Digest::SHA256.file(path("distfiles/#{archive}")).hexdigest
+  end
+
+  # As ./configure --with-mri does: what scripts/base says is in the Makefile.
+  def choose(base)
+    write("Makefile", run!("base", *base))
+  end
+
   # A gem in distfiles with these files, and the beginning of its record in pins.
   def gem(name, version, released, files, rest)
     file = "#{name}-#{version}.gem"
@@ -156,23 +176,12 @@ class ScratchRepository
       "RUBYOPT" => nil, "RUBYLIB" => nil }
   end
 
-  def pack(archive, files)
-    Dir.mktmpdir do |directory|
-      files.each do |name, text|
-        FileUtils.mkdir_p(File.dirname(File.join(directory, name)))
-        File.write(File.join(directory, name), text)
-      end
-      system("tar", "--mtime=@1", "-czf", path("distfiles/#{archive}"), "-C", directory, *Dir.children(directory),
-             exception: true)
-    end
-  end
-
   def write_pins
     records = %w[mri upb].map do |name|
       file = "#{name}.tar.gz"
       sha = Digest::SHA256.file(path("distfiles/#{file}")).hexdigest
       "archive #{name}\nversion 1.0\nupstream file:///nowhere/#{file} #{file} #{sha}\n" \
-        "debian #{name} #{file} #{sha} nosuite\n"
+        "debian #{name} #{file} #{sha} nosuite\n#{"tested yes\n" if name == "mri"}"
     end
     write("pins", records.join("\n"))
   end

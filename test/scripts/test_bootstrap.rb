@@ -153,6 +153,18 @@ class TestScriptsBootstrap < Test::Unit::TestCase
     end
   end
 
+  # A machine that has just started updates itself, as a rule.
+  def test_another_apt_that_is_at_work_is_waited_for
+    with_clone do |repository|
+      built(repository)
+      repository.write("build/bin/apt-get", "#!/bin/sh\necho \"apt-get $*\"\n")
+      repository.write("build/bin/id", "#!/bin/sh\necho 0\n")
+      %w[apt-get id].each { |command| File.chmod(0o755, repository.path("build/bin/#{command}")) }
+      out, err, ok = bootstrap(repository, "demo", env: { "PATH" => "#{repository.path('build/bin')}:#{ENV['PATH']}" })
+      assert_match(/^apt-get install .*-o DPkg::Lock::Timeout=\d{3,} viewer$/, out, "#{err}#{ok}")
+    end
+  end
+
   def test_two_targets_are_one_too_many
     with_clone do |repository|
       _, err, ok = bootstrap(repository, "--dry-run", "demo", "check")
@@ -179,9 +191,9 @@ class TestScriptsBootstrap < Test::Unit::TestCase
   end
 
   # The make that runs these tests has options of its own.
-  def bootstrap(repository, *arguments)
+  def bootstrap(repository, *arguments, env: {})
     repository.run("../bootstrap", *arguments,
-                   env: { "MAKEFLAGS" => nil, "MFLAGS" => nil, "MAKELEVEL" => nil })
+                   env: { "MAKEFLAGS" => nil, "MFLAGS" => nil, "MAKELEVEL" => nil, **env })
   end
 
   def built(repository)

@@ -97,6 +97,13 @@ class TestScriptsCheckRooms < Test::Unit::TestCase
             "os/file.c" => "void rb_raise(int error);\n\nint\nfile_write(void)\n{\n    rb_raise(0);\n    return 0;\n}\n"
   end
 
+  # The toy is MRI 1.0.
+  def test_who_spells_the_release_that_all_is_built_on_fails_except_where_it_was_measured
+    assert check("doc/a.md" => "ruby-1.0.7, 11.0 and 2.1.0 are others\n", "doc/performance.md" => "ruby 1.0\n") { |repository| clone(repository, "doc") }.last
+    assert_equal ["", "doc/a.md:2: release: 1.0, which only pins and what was measured may spell\n", false],
+                 check("doc/a.md" => "# A\nruby-1.0.tar.gz\n") { |repository| clone(repository, "doc") }
+  end
+
   def test_a_table_that_is_not_the_checks_own_fails
     refused "CONTRIBUTING.md: table: not that of scripts/check-rooms --table\n", "CONTRIBUTING.md" => "| `base/` | all |\n"
   end
@@ -117,6 +124,7 @@ class TestScriptsCheckRooms < Test::Unit::TestCase
       table = rooms(repository, "--table").first
       maps.merge("CONTRIBUTING.md" => table).merge(files).each { |name, text| repository.write(name, text) }
       files.keys.grep(/\A(?!gc\/).*\.c\z/).each { |name| compile(repository.top, name) }
+      yield repository if block_given?
       rooms(repository)
     end
   end
@@ -124,6 +132,11 @@ class TestScriptsCheckRooms < Test::Unit::TestCase
   def rooms(repository, *arguments)
     out, err, status = Open3.capture3({ "RUBYOPT" => nil, "RUBYLIB" => nil }, BASERUBY, repository.path("scripts/check-rooms"), *arguments)
     [out, err, status.success?]
+  end
+
+  # Makes it a clone that has these files.
+  def clone(repository, *names)
+    [%w[init -q], ["add", *names]].each { |arguments| assert system("git", "-C", repository.top, *arguments) }
   end
 
   def compile(top, name)

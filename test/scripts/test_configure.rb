@@ -26,6 +26,11 @@ class TestScriptsConfigure < Test::Unit::TestCase
                            "--with-distfiles=nowhere")
   end
 
+  def test_mri_that_is_no_release_and_no_archive_is_one_line
+    assert_configure_fails(/--with-mri: no release nowhere of MRI in pins, and no such file: expected an archive, or 1\.0/,
+                           "--with-mri=nowhere")
+  end
+
   private
 
   # The ruby to build with; the first in PATH may be the one that runs these tests.

@@ -79,7 +79,7 @@ class TestScriptsPrepare < Test::Unit::TestCase
       repository.write(patch, repository.read(patch).sub("     a += 2;", "     a += 3;"))
       _, err, ok = repository.run("prepare")
       refute ok
-      assert_match(/\Aprepare: gc\/patches\/0001-first\.patch does not apply: .*\n\z/, err)
+      assert_equal "prepare: MRI 1.0: gc/patches/0001-first.patch does not apply: toy.c, line 4, in \"first(int a)\": its lines are not there\n", err
       assert_equal before, repository.read("#{TREE}/toy.c")
     end
   end

@@ -7,7 +7,7 @@
 
 require_relative "suite"
 
-# What MRI 3.4.5 misses, in its core and its extensions (doc/upstream-bugs.md).
+# What MRI 3.4 misses, in its core and its extensions (doc/upstream-bugs.md).
 KNOWN = {
   /\AJSON::Ext::Generator::State \(.*\) -> .*, in JSON::Ext::Generator::State#(?:_configure|initialize_copy)\z/ =>
     "generator.c stores what it is configured with in a protected struct",

@@ -11,7 +11,7 @@
 require "json"
 
 class Results
-  # The suites, and how many tests they have in MRI 3.4.5, about: fewer, and something is amiss. What is drawn has a quarter
+  # The suites, and how many tests they have in MRI 3.4, about: fewer, and something is amiss. What is drawn has a quarter
   # of them by default; a draw is hardly ever half as large as it should be.
   EXPECTED = { "test-all" => 30_000, "test-all-alone" => 900, "test-ruby" => 10_000,
                "btest" => 1_900, "language" => 2_500, "core" => 20_000,

@@ -56,11 +56,11 @@ module Attached
   end
 
   # Runs `heapprof record` and yields its bell, each ring of which is a look, its stdin, its stdout and its pid. It records until the block
-  # ends, if its target does not end before.
+  # ends, if its target does not end before. Its clock goes by the bell alone: a look, a period.
   def record_by_bell(*arguments)
     bell = Held::Bell.new
     command = [PROGRAM, "record", "--duration=100000", *arguments.map(&:to_s)]
-    Open3.popen3(ENVIRONMENT.merge(bell.env), *command, **bell.descriptors) do |input, out, err, process|
+    Open3.popen3(ENVIRONMENT.merge(bell.env, "HELD_STEP" => "0"), *command, **bell.descriptors) do |input, out, err, process|
       bell.begun
       errors = Thread.new { err.read }
       yield bell, input, out, process.pid
@@ -75,8 +75,26 @@ module Attached
     bell&.close
   end
 
-  # So many looks.
-  def record_looks(looks, *arguments) = record_by_bell(*arguments) { |bell,| bell.ring(looks) }
+  # So many looks. With the pid of a target that is busy: it has run before each (ring_as_it_runs).
+  def record_looks(looks, *arguments, running: nil)
+    record_by_bell(*arguments) { |bell,| running ? ring_as_it_runs(bell, looks, running) : bell.ring(looks) }
+  end
+
+  # So many looks, before each of which the target has run.
+  def ring_as_it_runs(bell, looks, pid)
+    looks.times do
+      await_progress(pid)
+      bell.ring
+    end
+  end
+
+  # Waits until a processor has run the process again: otherwise each look would see it at the same place. On a busy machine, a thread that
+  # waits for a processor is not stopped.
+  def await_progress(pid)
+    time = -> { File.read("/proc/#{pid}/schedstat").to_i }
+    before = time.call
+    Thread.pass while time.call == before
+  end
 
   # The threads that `heapprof stacks --json` shows.
   def threads(pid, *arguments)
@@ -95,10 +113,13 @@ module Attached
     end
   end
 
-  # Stacks of `heapprof record --to collapsed`, outermost first, by how much of the time they take.
+  # Stacks of functions of `heapprof record --to collapsed`, outermost first, by how much of the time they take.
   def collapsed(text)
     stacks = Hash.new(0)
-    text.each_line { |line| stacks[line[/\A(.*) \d+$/, 1].split(";")] += line[/\d+$/].to_i }
+    text.each_line do |line|
+      frames = line[/\A(.*) \d+$/, 1].split(";").map { |frame| frame.sub(/ \([^()]*:\d+\)\z/, "") }
+      stacks[frames] += line[/\d+$/].to_i
+    end
     stacks
   end
 end

@@ -12,7 +12,7 @@ require "tmpdir"
 
 module BarriersCommand
   TOP = File.expand_path("../../..", __dir__)
-  HEAPPROF = ENV["HEAPPROF"] || "#{TOP}/build/bin/heapprof"
+  HEAPPROF = ENV["HEAPPROF_PROGRAM"] || "#{TOP}/build/bin/heapprof"
   MRI = Dir["#{TOP}/build/src/ruby-*"].first
   BUILD = "#{TOP}/build/ruby"
   HEADERS = "-I#{BUILD}/.ext/include/#{RbConfig::CONFIG["arch"]} -I#{MRI}/include"

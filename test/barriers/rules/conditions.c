@@ -64,3 +64,47 @@ another(VALUE self, VALUE other, VALUE value)
     if (RTEST(other)) RB_OBJ_WRITTEN(other, Qundef, value);
     return self;
 }
+
+/* ---- what is asked is whether the value is an object ---- */
+
+VALUE
+tested(VALUE self, VALUE value)
+{
+    struct pair *pair = get_pair(self);
+
+    pair->first = value;
+    if (!SPECIAL_CONST_P(value)) RB_OBJ_WRITTEN(self, Qundef, value);
+    pair->second = value;
+    if (NIL_P(value)) return self;
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    if (FIXNUM_P(value)) pair->point.label = value;
+    else RB_OBJ_WRITE(self, &pair->point.label, value);
+    return self;
+}
+
+VALUE
+tested_twice(VALUE self, VALUE value)
+{
+    struct pair *pair = get_pair(self);
+
+    pair->first = value;
+    if (value != Qnil && !FIXNUM_P(value)) RB_OBJ_WRITTEN(self, Qundef, value);
+    pair->second = value;
+    if (RB_LIKELY(RTEST(pair->second))) RB_OBJ_WRITTEN(self, Qundef, pair->second);
+    return self;
+}
+
+/* The test is of another value, says nothing of objects, or is the wrong way round. */
+VALUE
+not_tested(VALUE self, VALUE value, VALUE other)
+{
+    struct pair *pair = get_pair(self);
+
+    pair->first = value; // error first
+    if (!SPECIAL_CONST_P(other)) RB_OBJ_WRITTEN(self, Qundef, value);
+    pair->second = value; // error second
+    if (RB_TYPE_P(value, T_STRING)) RB_OBJ_WRITTEN(self, Qundef, value);
+    pair->point.label = value; // error point.label
+    if (SPECIAL_CONST_P(value)) RB_OBJ_WRITTEN(self, Qundef, value);
+    return self;
+}

@@ -23,7 +23,7 @@ immediates(VALUE self, VALUE number)
 
     pair->first = Qnil;
     pair->second = INT2FIX(3);
-    pair->list[0] = ID2SYM(rb_intern("x")); // error list[]
+    pair->list[0] = ID2SYM(rb_intern("x")); /* no GC frees the symbol of an ID */
     pair->list[1] = pair->number ? Qtrue : Qfalse;
     return number;
 }

@@ -203,3 +203,67 @@ mark_table(void *pointer)
 }
 
 static const rb_data_type_t table_type = { "table", { mark_table, RUBY_DEFAULT_FREE }, 0, 0, 0 };
+
+/* Several types may share a struct. What one does with a field says nothing of the others. */
+
+struct shared {
+    VALUE reference;
+};
+
+static void
+move_shared(void *pointer)
+{
+    rb_gc_mark_movable(((struct shared *)pointer)->reference);
+}
+
+static void
+pin_shared(void *pointer)
+{
+    rb_gc_mark(((struct shared *)pointer)->reference);
+}
+
+static void
+update_shared(void *pointer)
+{
+    struct shared *shared = pointer;
+
+    shared->reference = rb_gc_location(shared->reference);
+}
+
+static void
+update_nothing(void *pointer)
+{
+}
+
+static const rb_data_type_t moved_type = // moved-reference reference
+    { "moved", { move_shared, RUBY_DEFAULT_FREE }, 0, 0, RUBY_TYPED_WB_PROTECTED };
+static const rb_data_type_t pinned_type =
+    { "pinned", { pin_shared, RUBY_DEFAULT_FREE }, 0, 0, RUBY_TYPED_WB_PROTECTED };
+static const rb_data_type_t updated_type =
+    { "updated", { move_shared, RUBY_DEFAULT_FREE, NULL, update_shared }, 0, 0,
+      RUBY_TYPED_WB_PROTECTED };
+static const rb_data_type_t stale_type = // moved-reference reference
+    { "stale", { move_shared, RUBY_DEFAULT_FREE, NULL, update_nothing }, 0, 0,
+      RUBY_TYPED_WB_PROTECTED };
+static const rb_data_type_t forgetful_type = // unmarked-reference reference
+    { "forgetful", { update_nothing, RUBY_DEFAULT_FREE }, 0, 0, RUBY_TYPED_WB_PROTECTED };
+
+VALUE
+store_shared(VALUE self, VALUE pinned, VALUE forgetful, VALUE value)
+{
+    struct shared *one = rb_check_typeddata(pinned, &pinned_type);
+    struct shared *other = rb_check_typeddata(forgetful, &forgetful_type);
+
+    RB_OBJ_WRITE(pinned, &one->reference, value);
+    RB_OBJ_WRITE(forgetful, &other->reference, value);
+    return self;
+}
+
+/* These do not store: what is stored into the others is not forgotten by them. */
+void
+read_shared(VALUE moved, VALUE updated, VALUE stale)
+{
+    (void)rb_check_typeddata(moved, &moved_type);
+    (void)rb_check_typeddata(updated, &updated_type);
+    (void)rb_check_typeddata(stale, &stale_type);
+}

@@ -2,7 +2,7 @@
 
 # heapprof_command.rb - what the tests of heapprof share: running it, and profiles to run it on.
 #
-# The program is HEAPPROF, or build/bin/heapprof. Profiles are encoded here field by field, so what is in
+# The program is HEAPPROF_PROGRAM, or build/bin/heapprof. Profiles are encoded here field by field, so what is in
 # them is known; nothing is shared with what reads them.
 
 require "test/unit"
@@ -115,7 +115,7 @@ end
 
 module HeapprofCommand
   TOP = File.expand_path("../../..", __dir__)
-  PROGRAM = ENV["HEAPPROF"] || File.join(TOP, "build/bin/heapprof")
+  PROGRAM = ENV["HEAPPROF_PROGRAM"] || File.join(TOP, "build/bin/heapprof")
   ENVIRONMENT = { "LC_ALL" => "C.UTF-8", "COLUMNS" => nil, "PAGER" => nil, "NO_COLOR" => nil, "TZ" => "UTC" }
 
   Ran = Struct.new(:out, :err, :status) do

@@ -25,10 +25,11 @@ module Held
     def descriptors = { @bell => @bell, @answers => @answers }
     def begun = [@bell, @answers].each(&:close)
 
-    # The moment that it waits for has come, so many times. Returns when it waits again, and whether it does: false when it has ended.
-    def ring(times = 1)
+    # The moment that it waits for has come, so many times, or was so many times 10 ms ago. Returns when it waits again, and whether it
+    # does: false when it has ended.
+    def ring(times = 1, late: 0)
       times.times.all? do
-        @ring.syswrite("x")
+        @ring.syswrite([late].pack("C"))
         @answer.read(1)
       end
     rescue Errno::EPIPE

@@ -8,6 +8,7 @@
  *         .element(i, object)   of an array
  *         .behind(object)       behind a pointer
  *         .each(hash)           in a function that is called for each pair
+ *         .far(object)          a field behind an array of 4 KB
  *         .take(other)          all fields, from another object
  *         .bytes(other)         the same, where the source does not say what is copied
  *
@@ -38,6 +39,8 @@ struct confirm {
     VALUE last;
     struct behind *behind;
     VALUE guarded, filled, either, both, spare;
+    long  numbers[512];
+    VALUE far;
 };
 
 static void
@@ -54,6 +57,7 @@ confirm_mark(void *pointer)
     rb_gc_mark(confirm->either);
     rb_gc_mark(confirm->both);
     rb_gc_mark(confirm->spare);
+    rb_gc_mark(confirm->far);
 }
 
 static void
@@ -130,6 +134,13 @@ confirm_behind(VALUE self, VALUE object)
     return self;
 }
 
+static VALUE
+confirm_far(VALUE self, VALUE object)
+{
+    get(self)->far = object;
+    return self;
+}
+
 static int
 each_i(VALUE key, VALUE value, VALUE data)
 {
@@ -162,11 +173,18 @@ confirm_bytes(VALUE self, VALUE other)
     return self;
 }
 
+/* True for everything except numbers. The analysis does not know what the answer means. */
+static bool
+needs_barrier_p(VALUE object)
+{
+    return !RB_TYPE_P(object, T_FIXNUM);
+}
+
 static VALUE
 confirm_guarded(VALUE self, VALUE object)
 {
     get(self)->guarded = object;
-    if (!RB_SPECIAL_CONST_P(object)) RB_OBJ_WRITTEN(self, Qundef, object);
+    if (needs_barrier_p(object)) RB_OBJ_WRITTEN(self, Qundef, object);
     return self;
 }
 
@@ -180,7 +198,7 @@ static VALUE
 confirm_filled(VALUE self, VALUE object)
 {
     fill(get(self), object);
-    if (!RB_SPECIAL_CONST_P(object)) RB_OBJ_WRITTEN(self, Qundef, object);
+    if (needs_barrier_p(object)) RB_OBJ_WRITTEN(self, Qundef, object);
     return self;
 }
 
@@ -190,7 +208,7 @@ confirm_either(VALUE self, VALUE object, VALUE way)
     if (RTEST(way)) RB_OBJ_WRITE(self, &get(self)->either, object);
     else {
         get(self)->either = object;
-        if (!RB_SPECIAL_CONST_P(object)) RB_OBJ_WRITTEN(self, Qundef, object);
+        if (needs_barrier_p(object)) RB_OBJ_WRITTEN(self, Qundef, object);
     }
     return self;
 }
@@ -210,7 +228,7 @@ confirm_both(VALUE self, VALUE object, VALUE way)
     else {
         store_both(get(self), object);
     }
-    if (!RB_SPECIAL_CONST_P(object)) RB_OBJ_WRITTEN(self, Qundef, object);
+    if (needs_barrier_p(object)) RB_OBJ_WRITTEN(self, Qundef, object);
     return self;
 }
 
@@ -218,7 +236,7 @@ static VALUE
 confirm_spare(VALUE self, VALUE object)
 {
     get(self)->spare = object;
-    if (!RB_SPECIAL_CONST_P(object)) RB_OBJ_WRITTEN(self, Qundef, object);
+    if (needs_barrier_p(object)) RB_OBJ_WRITTEN(self, Qundef, object);
     return self;
 }
 
@@ -240,6 +258,7 @@ Init_heapprof_confirm(void)
     rb_define_method(klass, "last", confirm_last, 1);
     rb_define_method(klass, "element", confirm_element, 2);
     rb_define_method(klass, "behind", confirm_behind, 1);
+    rb_define_method(klass, "far", confirm_far, 1);
     rb_define_method(klass, "each", confirm_each, 1);
     rb_define_method(klass, "take", confirm_take, 1);
     rb_define_method(klass, "bytes", confirm_bytes, 1);

@@ -4,8 +4,10 @@
  *     HELD_BELL=BELL,ANSWER   Two descriptors. A thread that waits for a moment waits for a byte
  *                             from the bell instead. Then that moment has come, for this thread.
  *                             When it waits again it answers with a byte. When nobody can ring
- *                             any more, the thread waits for the clock.
- *     HELD_STEP=SECONDS       The clock stands still, and each look at it takes so long.
+ *                             any more, the thread waits for the clock. The byte is a number: so
+ *                             many times 10 ms after that moment it is when the thread wakes up.
+ *     HELD_STEP=SECONDS       The clock stands still, and each look at it takes so long. With
+ *                             HELD_BELL it is at each bell what the thread has waited for.
  *     HELD_COPY=1             The copy of ruby that writes a dump stops (SIGSTOP) before it begins.
  *
  * The waits are those of `heapprof record` (clock_nanosleep), of `heapprof memcheck` for its
@@ -49,7 +51,8 @@ clock_gettime(clockid_t clock, struct timespec *now)
     int result = (int)syscall(SYS_clock_gettime, clock, now);
 
     if (clock != CLOCK_MONOTONIC || result != 0) return result;
-    int64_t ns = step_ns < 0 ? ns_of(now) + skipped_ns : SECOND_NS + (stepped_ns += step_ns);
+    int64_t ns = step_ns < 0 ? ns_of(now) : SECOND_NS + (stepped_ns += step_ns);
+    ns += skipped_ns;
     *now = (struct timespec){.tv_sec = ns / SECOND_NS, .tv_nsec = ns % SECOND_NS};
     return result;
 }
@@ -68,17 +71,18 @@ hear_bell(const struct timespec *until, int milliseconds)
 {
     struct pollfd ready = {.fd = bell, .events = POLLIN};
     struct timespec now;
-    char byte;
+    unsigned char late;
 
     errno = 0;
     if (poll(&ready, 1, milliseconds) <= 0) return false;
-    if (read(bell, &byte, 1) != 1) {
+    if (read(bell, &late, 1) != 1) {
         bell = -1;
         return false;
     }
     clock_gettime(CLOCK_MONOTONIC, &now);
     int64_t left = ns_of(until) - ns_of(&now);
     if (left > 0) skipped_ns += left;
+    skipped_ns += late * INT64_C(10000000);
     rung = true;
     return true;
 }

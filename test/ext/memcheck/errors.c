@@ -1,5 +1,5 @@
-/* errors.c - what Valgrind calls errors, one of each kind. Nothing of it harms: the allocator's
- * blocks are large enough.
+/* errors.c - what Valgrind calls errors, one of each kind; and blocks given to the wrong allocator.
+ * Nothing of it harms: the allocator's blocks are large enough.
  *
  *     HeapProfMemcheck.write_beyond          one byte behind a block's end
  *     HeapProfMemcheck.read_beyond           the same
@@ -14,21 +14,34 @@
  *     HeapProfMemcheck.free_middle           as free_twice, with an address in the middle of a
  *                                            block
  *     HeapProfMemcheck.free_new              free for a block of C++'s new
+ *     HeapProfMemcheck.free_of_ruby          free for a block of ruby_xmalloc
+ *     HeapProfMemcheck.xfree_of_libc         ruby_xfree for a block of malloc
+ *     HeapProfMemcheck.free_of_mri           free for a block that MRI has asked xmalloc for
+ *     HeapProfMemcheck.realloc_of_ruby       realloc for a block of ruby_xmalloc; then free
+ *     HeapProfMemcheck.default_free_of_libc  an object whose struct is of malloc, and for which
+ *                                            MRI calls ruby_xfree
+ *     HeapProfMemcheck.dfree_of_ruby         an object whose struct is of ruby_xmalloc, and which
+ *                                            its dfree gives to free
+ *     HeapProfMemcheck.free_is_dfree         the same, and its dfree is free
+ *     HeapProfMemcheck.free_well             each allocator gets its own, also by realloc, strdup,
+ *                                            objects and temporary buffers; and MRI mixes its own
  *     HeapProfMemcheck.use_undefined         decides by what nobody has written
  *     HeapProfMemcheck.fault                 reads address 8
  */
 #include "ruby/ruby.h"
+#include "ruby/util.h"
 #include "memcheck.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { BYTES = 21 };
 
 static char *volatile block; /* or the compiler would see what is wrong */
 static volatile char sink;
 
-static char *
+__attribute__((noinline)) static char *
 make_block(void)
 {
     block = malloc(BYTES);
@@ -129,6 +142,116 @@ memcheck_free_new(VALUE self)
     return Qnil;
 }
 
+/* ---- the wrong allocator ---- */
+
+static VALUE
+memcheck_free_of_ruby(VALUE self)
+{
+    block = ruby_xmalloc(BYTES);
+    free(block);
+    return Qnil;
+}
+
+static VALUE
+memcheck_free_of_mri(VALUE self)
+{
+    block = ruby_getcwd();
+    free(block);
+    return Qnil;
+}
+
+static VALUE
+memcheck_xfree_of_libc(VALUE self)
+{
+    make_block();
+    ruby_xfree(block);
+    return Qnil;
+}
+
+static VALUE
+memcheck_realloc_of_ruby(VALUE self)
+{
+    block = ruby_xmalloc(BYTES);
+    block = realloc(block, 100 * BYTES);
+    free(block);
+    return Qnil;
+}
+
+static const rb_data_type_t default_free_type = {
+    "memcheck_default_free", { NULL, RUBY_DEFAULT_FREE, NULL }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY
+};
+
+static VALUE
+memcheck_default_free_of_libc(VALUE self)
+{
+    return TypedData_Wrap_Struct(rb_cObject, &default_free_type, make_block());
+}
+
+static void
+dfree(void *data)
+{
+    block = data;
+    free(block);
+    block = NULL; /* so that free returns here */
+}
+
+static const rb_data_type_t dfree_type = {
+    "memcheck_dfree", { NULL, dfree, NULL }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY
+};
+
+static VALUE
+memcheck_dfree_of_ruby(VALUE self)
+{
+    return TypedData_Wrap_Struct(rb_cObject, &dfree_type, ruby_xcalloc(1, BYTES));
+}
+
+static const rb_data_type_t free_type = {
+    "memcheck_free", { NULL, free, NULL }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY
+};
+
+static VALUE
+memcheck_free_is_dfree(VALUE self)
+{
+    return TypedData_Wrap_Struct(rb_cObject, &free_type, ruby_xmalloc(BYTES));
+}
+
+/* MRI exports it, as objspace.so needs it. No header has it. */
+void rb_objspace_each_objects(int (*function)(void *, void *, size_t, void *), void *data);
+
+static int
+see_slots_i(void *start, void *end, size_t stride, void *unused)
+{
+    return 0;
+}
+
+static VALUE
+memcheck_free_well(VALUE self)
+{
+    VALUE buffer;
+
+    rb_objspace_each_objects(see_slots_i, NULL); /* frees its list of pages with free */
+    block = ruby_getcwd();
+    ruby_xfree(block);
+    block = realloc(make_block(), 100 * BYTES);
+    free(block);
+    block = ruby_xrealloc(ruby_xmalloc(BYTES), 100 * BYTES);
+    ruby_xfree(block);
+    block = ruby_xrealloc(NULL, BYTES);
+    ruby_xfree(block);
+    block = strdup("text"); /* ruby/util.h makes it ruby_strdup */
+    ruby_xfree(block);
+    block = (strdup)("text");
+    free(block);
+    block = calloc(2, BYTES);
+    free(block);
+    block = ruby_xmalloc2(2, BYTES);
+    ruby_xfree(block);
+    block = rb_alloc_tmp_buffer(&buffer, 10000);
+    rb_free_tmp_buffer(&buffer);
+    TypedData_Wrap_Struct(rb_cObject, &default_free_type, ruby_xmalloc(BYTES));
+    return TypedData_Wrap_Struct(rb_cObject, &dfree_type, make_block());
+}
+
 static VALUE
 memcheck_use_undefined(VALUE self)
 {
@@ -159,6 +282,14 @@ memcheck_define_errors(VALUE module)
     rb_define_module_function(module, "write_beyond_in_thread", memcheck_write_beyond_in_thread, 0);
     rb_define_module_function(module, "free_middle", memcheck_free_middle, 0);
     rb_define_module_function(module, "free_new", memcheck_free_new, 0);
+    rb_define_module_function(module, "free_of_ruby", memcheck_free_of_ruby, 0);
+    rb_define_module_function(module, "free_of_mri", memcheck_free_of_mri, 0);
+    rb_define_module_function(module, "xfree_of_libc", memcheck_xfree_of_libc, 0);
+    rb_define_module_function(module, "realloc_of_ruby", memcheck_realloc_of_ruby, 0);
+    rb_define_module_function(module, "default_free_of_libc", memcheck_default_free_of_libc, 0);
+    rb_define_module_function(module, "dfree_of_ruby", memcheck_dfree_of_ruby, 0);
+    rb_define_module_function(module, "free_is_dfree", memcheck_free_is_dfree, 0);
+    rb_define_module_function(module, "free_well", memcheck_free_well, 0);
     rb_define_module_function(module, "use_undefined", memcheck_use_undefined, 0);
     rb_define_module_function(module, "fault", memcheck_fault, 0);
 }

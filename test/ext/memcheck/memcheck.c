@@ -10,12 +10,17 @@
  *     HeapProfMemcheck.lose_grown(bytes)     a block that realloc made longer
  *     HeapProfMemcheck.lose_freed            frees what leads to a block, not the block
  *     HeapProfMemcheck.lose_by_new(count)    a block of C++'s new, which leads to others
+ *     HeapProfMemcheck.lose_by_vector(count) what a vector of C++ grew to, and the vector
  *     HeapProfMemcheck.lose_without_gvl(bytes)   as lose, without the GVL
  *     HeapProfMemcheck.lose_in_thread(bytes) as lose, in a thread that Ruby does not know
  *     HeapProfMemcheck.lose_after { }        as lose(100), when the block has returned
  *     HeapProfMemcheck.lose_through          calls HeapProfMemcheck.back, of Ruby, by rb_funcall
  *     HeapProfMemcheck.lose_unloaded(path, bytes)    loads the library, which loses so much, and
  *                                                    unloads it (../memcheck_plugin)
+ *     HeapProfMemcheck.lose_by_nameless(path, bytes) has a function of that library lose so much
+ *                                                    that has no name, and without the GVL
+ *     HeapProfMemcheck.lose_by_mri(path, bytes)  has MRI call a function of that library, which
+ *                                                loses so much: with the GVL, and without it
  *     HeapProfMemcheck.unfreed               an object whose struct nobody frees
  *     HeapProfMemcheck.shallow               an object whose struct leads to a block, and is
  *                                            freed without it
@@ -151,6 +156,13 @@ memcheck_lose_by_new_i(VALUE self, VALUE count)
     return Qnil;
 }
 
+static VALUE
+memcheck_lose_by_vector_i(VALUE self, VALUE count)
+{
+    memcheck_lose_by_vector(NUM2SIZET(count));
+    return Qnil;
+}
+
 static void *
 lose_i(void *bytes)
 {
@@ -203,6 +215,48 @@ memcheck_lose_unloaded(VALUE self, VALUE path, VALUE bytes)
     dlclose(library);
     if (dlopen(StringValueCStr(path), RTLD_NOW | RTLD_NOLOAD))
         rb_raise(rb_eRuntimeError, "it is still there");
+    return Qnil;
+}
+
+struct nameless {
+    void (*lose)(size_t bytes);
+    size_t bytes;
+};
+
+static void *
+lose_by_nameless_i(void *data)
+{
+    struct nameless *nameless = data;
+
+    nameless->lose(nameless->bytes);
+    return NULL;
+}
+
+static VALUE
+memcheck_lose_by_nameless(VALUE self, VALUE path, VALUE bytes)
+{
+    void *library = dlopen(StringValueCStr(path), RTLD_NOW | RTLD_LOCAL);
+    struct nameless nameless = { .bytes = NUM2SIZET(bytes) };
+
+    if (library)
+        nameless.lose = (void (*)(size_t))dlsym(library, "memcheck_plugin_lose_inside");
+    if (!nameless.lose) rb_raise(rb_eLoadError, "%s", dlerror());
+    lose_by_nameless_i(&nameless);
+    rb_thread_call_without_gvl(lose_by_nameless_i, &nameless, RUBY_UBF_IO, NULL);
+    return Qnil;
+}
+
+static VALUE
+memcheck_lose_by_mri(VALUE self, VALUE path, VALUE bytes)
+{
+    void *library = dlopen(StringValueCStr(path), RTLD_NOW | RTLD_LOCAL);
+    void *lose = library ? dlsym(library, "memcheck_plugin_lose_for_mri") : NULL;
+    int state;
+
+    if (!lose) rb_raise(rb_eLoadError, "%s", dlerror());
+    rb_protect((VALUE (*)(VALUE))lose, NUM2SIZET(bytes), &state);
+    rb_thread_call_without_gvl((void *(*)(void *))lose, (void *)NUM2SIZET(bytes), RUBY_UBF_IO,
+                               NULL);
     return Qnil;
 }
 
@@ -305,6 +359,7 @@ memcheck_keep_middle(VALUE self, VALUE bytes)
 }
 
 void memcheck_define_errors(VALUE module);
+void memcheck_define_resources(VALUE module);
 
 void
 Init_heapprof_memcheck(void)
@@ -321,11 +376,15 @@ Init_heapprof_memcheck(void)
     rb_define_module_function(module, "lose_grown", memcheck_lose_grown, 1);
     rb_define_module_function(module, "lose_freed", memcheck_lose_freed, 0);
     rb_define_module_function(module, "lose_by_new", memcheck_lose_by_new_i, 1);
+    rb_define_module_function(module, "lose_by_vector", memcheck_lose_by_vector_i, 1);
+    rb_define_module_function(module, "lose_by_nameless", memcheck_lose_by_nameless, 2);
+    rb_define_module_function(module, "lose_by_mri", memcheck_lose_by_mri, 2);
     rb_define_module_function(module, "lose_without_gvl", memcheck_lose_without_gvl, 1);
     rb_define_module_function(module, "lose_in_thread", memcheck_lose_in_thread, 1);
     rb_define_module_function(module, "lose_after", memcheck_lose_after, 0);
     rb_define_module_function(module, "lose_through", memcheck_lose_through, 0);
     memcheck_define_errors(module);
+    memcheck_define_resources(module);
     rb_define_module_function(module, "lose_unloaded", memcheck_lose_unloaded, 2);
     rb_define_module_function(module, "unfreed", memcheck_unfreed, 0);
     rb_define_module_function(module, "shallow", memcheck_shallow, 0);

@@ -7,6 +7,7 @@ extern "C" {
 #endif
 
 void memcheck_lose_by_new(size_t count);
+void memcheck_lose_by_vector(size_t count);
 void *memcheck_make_by_new(void);
 
 #ifdef __cplusplus

@@ -22,8 +22,13 @@ module Estimator
     Math.sqrt(objects * (1 - p) / p)
   end
 
-  # The number of objects an estimate may be off by; half an object is rounding.
+  # What rounding to whole numbers may add to the rows of one site. They begin with up to a half from
+  # the rows before, and hand on up to a half (profiler/rows.c), those that live and those that are
+  # dead.
+  ROUNDING = 2
+
+  # The number of objects an estimate may be off by.
   def allowance(objects, slot, interval)
-    interval == 1 ? 0 : SIGMAS * sigma(objects, slot, interval) + 0.5
+    interval == 1 ? 0 : SIGMAS * sigma(objects, slot, interval) + ROUNDING
   end
 end

@@ -15,10 +15,10 @@ RawProfile = Struct.new(:comments, :header, :samples) do
   self::Sample = Struct.new(:alloc_objects, :alloc_slot_space, :alloc_malloc_space, :alloc_space,
                             :inuse_objects, :inuse_slot_space, :inuse_malloc_space, :inuse_space, :rss_space, :inuse_variance,
                             :frames, :class_name, :caller, :owner, :owner_allocated_by, :native_leak,
-                            :gc_age, :memsize)
+                            :gc_age, :memsize, :thread)
   LABELS = { "class" => :class_name, "caller" => :caller, "owner" => :owner,
              "owner_allocated_by" => :owner_allocated_by, "native_leak" => :native_leak,
-             "gc_age" => :gc_age, "memsize" => :memsize }.freeze
+             "gc_age" => :gc_age, "memsize" => :memsize, "thread" => :thread }.freeze
 
   def self.parse(text)
     head, body = text.split(/^Samples:\n/, 2)

@@ -27,7 +27,7 @@ class Ahead : public ::testing::Test {
     void
     Look(const std::vector<size_t> &places)
     {
-        attach_target_ahead_begin(memory_.target());
+        attach_target_ahead_begin(memory_.target(), ATTACH_AHEAD_FULL);
         for (size_t at : places) Read(at);
         attach_target_ahead_pause(memory_.target());
     }
@@ -36,7 +36,7 @@ class Ahead : public ::testing::Test {
 TEST_F(Ahead, WhatWasReadTheLastTimeIsOfTheMomentOfTheBeginning) {
     Look({1, 2, 3});
     Change(2, 'b');
-    attach_target_ahead_begin(memory_.target());
+    attach_target_ahead_begin(memory_.target(), ATTACH_AHEAD_FULL);
     uint64_t reads = memory_.reads;
     Change(3, 'c');
     EXPECT_EQ('a', Read(1));
@@ -49,7 +49,7 @@ TEST_F(Ahead, WhatWasReadTheLastTimeIsOfTheMomentOfTheBeginning) {
 
 TEST_F(Ahead, WhatWasNotForeseenIsReadAndForeseenTheNextTime) {
     Look({1, 2, 3});
-    attach_target_ahead_begin(memory_.target());
+    attach_target_ahead_begin(memory_.target(), ATTACH_AHEAD_FULL);
     uint64_t reads = memory_.reads;
     Read(1);
     Read(7);
@@ -61,14 +61,14 @@ TEST_F(Ahead, WhatWasNotForeseenIsReadAndForeseenTheNextTime) {
 
 TEST_F(Ahead, ARangeOfAnotherLengthIsAnotherOne) {
     Look({1});
-    attach_target_ahead_begin(memory_.target());
+    attach_target_ahead_begin(memory_.target(), ATTACH_AHEAD_FULL);
     Change(1, 'b');
     EXPECT_EQ('b', Read(1, 2));
 }
 
 TEST_F(Ahead, NothingIsServedInAPauseAndAllThatGoesOnIs) {
     Look({1, 2});
-    attach_target_ahead_begin(memory_.target());
+    attach_target_ahead_begin(memory_.target(), ATTACH_AHEAD_FULL);
     Change(2, 'b');
     attach_target_ahead_pause(memory_.target());
     EXPECT_EQ('b', Read(2));
@@ -79,7 +79,7 @@ TEST_F(Ahead, NothingIsServedInAPauseAndAllThatGoesOnIs) {
 TEST_F(Ahead, WhatIsGoneMakesAllOfItVoid) {
     Look({1, 60000});
     memory_.pieces[kAt].bytes.resize(100);
-    attach_target_ahead_begin(memory_.target());
+    attach_target_ahead_begin(memory_.target(), ATTACH_AHEAD_FULL);
     Change(1, 'b');
     EXPECT_EQ('b', Read(1));
     char to;
@@ -91,17 +91,17 @@ TEST_F(Ahead, ItHasBounds) {
     for (size_t i = 0; i < 5000; i++) places.push_back(i);
     Look(places);
     EXPECT_EQ(1024u, memory_.target()->ahead.now.count);
-    attach_target_ahead_begin(memory_.target());
+    attach_target_ahead_begin(memory_.target(), ATTACH_AHEAD_FULL);
     for (int i = 0; i < 40; i++) Read(0, 65536);
     EXPECT_LE(memory_.target()->ahead.now.bytes, 1u << 20);
-    attach_target_ahead_begin(memory_.target());
+    attach_target_ahead_begin(memory_.target(), ATTACH_AHEAD_FULL);
     EXPECT_EQ('a', Read(0, 65536));
 }
 
 TEST_F(Ahead, ACoreIsReadAsEver) {
     memory_.runs = false;
     Look({1});
-    attach_target_ahead_begin(memory_.target());
+    attach_target_ahead_begin(memory_.target(), ATTACH_AHEAD_FULL);
     attach_target_ahead_resume(memory_.target());
     Change(1, 'b');
     EXPECT_EQ('b', Read(1));

@@ -69,7 +69,7 @@ class HeapCheckTest : public testing::Test {
         uint32_t stack =
             rb_heapprof_stacks_push(&tables_.stacks, parent, f, static_cast<uint32_t>(i));
         uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stack,
-                                                 Identity(0x100000 + 40 * i, "Class" + number));
+                                                 Identity(0x100000 + 40 * i, "Class" + number), 0);
         heapprof_sample sample = {};
         sample.site = site;
         sample.weight = 3;
@@ -85,7 +85,7 @@ class HeapCheckTest : public testing::Test {
         uint32_t caller = Identity(rb_heapprof_callers_key(0x300000 + 40 * i), "malloc_it");
         heapprof_piece piece = {};
         piece.site =
-            rb_heapprof_sites_intern(&tables_.sites, stack, caller | HEAPPROF_SITE_OF_BLOCKS);
+            rb_heapprof_sites_intern(&tables_.sites, stack, caller | HEAPPROF_SITE_OF_BLOCKS, 0);
         piece.begin = i % 2 * 100;
         piece.asked_bytes = 100;
         piece.weight = 2;
@@ -172,7 +172,10 @@ TEST_F(HeapCheckTest, EachKindOfFaultIsSeen)
     bad("its samples", &tables_.live.samples[3].weight, -1.0f);
     bad("its samples", &tables_.live.samples[3].birth_bytes, static_cast<uint16_t>(0));
     bad("its blocks", &tables_.blocks.pieces[3].site, tables_.sites.numbers.end);
-    bad("its blocks", &tables_.blocks.pieces[3].asked_bytes, static_cast<size_t>(0));
+    heapprof_piece nothing_asked = tables_.blocks.pieces[3]; // a bit field has no address
+    nothing_asked.asked_bytes = 0;
+    bad("its blocks", &tables_.blocks.pieces[3], nothing_asked);
+    bad("its blocks", &tables_.blocks.pieces[3].weight, 0.0f);
     bad("its blocks", &tables_.blocks.pieces[tables_.blocks.pieces_of[1]].next,
         tables_.blocks.pieces_of[1]);
     bad("its blocks", &tables_.blocks.pieces_of[1], tables_.blocks.numbers.end);

@@ -103,7 +103,9 @@ class Memory {
     static enum attach_target_state State(attach_target *) { return ATTACH_TARGET_SAME; }
     static void Close(attach_target *) {}
 
-    static constexpr attach_target_kind kKind = {ReadAll, Refresh, ListThreads, State, Close};
+    static constexpr attach_target_kind kKind = {ReadAll, Refresh, ListThreads,
+                                                 State,   Close,   nullptr,
+                                                 nullptr};
 };
 
 // A descriptor, entry by entry.

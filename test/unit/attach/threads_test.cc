@@ -160,6 +160,63 @@ TEST_F(Threads, ARactorThatHasLeftTheListEndsIt) {
     EXPECT_TRUE(threads_.cut);
 }
 
+constexpr uint64_t kRunning = 80, kCount = 88;
+
+class ManyThreads : public Threads {
+  protected:
+    void
+    SetUp() override
+    {
+        Threads::SetUp();
+        vm_.ractor_running = {kRunning, 8, kBytes, HEAPPROF_DESCRIPTOR_UNSIGNED};
+        vm_.ractor_count = {kCount, 8, kBytes, HEAPPROF_DESCRIPTOR_UNSIGNED};
+        vm_.status_killed = 3; // the others sleep
+        LinkRactors({1});
+        Numbers all;
+        for (int i = 1; i <= 40; i++) all.push_back(i);
+        LinkThreads(1, all);
+        Write(Ractor(1) + kRunning, Thread(7));
+        EXPECT_EQ(all, Read());
+    }
+};
+
+TEST_F(ManyThreads, OnlyThoseAtWorkAreReadAgainIfTheRactorSaysTheSame) {
+    uint64_t before = memory_.reads;
+    Write(Thread(7) + kContext, 700);
+    Write(Thread(8) + kContext, 800);
+    EXPECT_TRUE(attach_threads_refresh(&threads_, &vm_));
+    EXPECT_GT(10u, memory_.reads - before);
+    EXPECT_EQ(700u, threads_.all[6].ec);
+    EXPECT_EQ(8u, threads_.all[7].ec);
+    EXPECT_EQ(ATTACH_THREAD_SLEEPING, threads_.all[7].state);
+}
+
+TEST_F(ManyThreads, ThoseThatAreIdleSleepUntilAllAreReadAgain) {
+    EXPECT_EQ(40u, threads_.awake_count);
+    for (size_t i = 0; i < 40; i++) threads_.all[i].idle = i != 6 && i != 30;
+    attach_threads_let_sleep(&threads_);
+    ASSERT_EQ(2u, threads_.awake_count);
+    EXPECT_EQ(6u, threads_.awake[0]);
+    EXPECT_EQ(30u, threads_.awake[1]);
+    Write(Thread(7) + kContext, 700);
+    EXPECT_TRUE(attach_threads_refresh(&threads_, &vm_));
+    EXPECT_EQ(700u, threads_.all[6].ec);
+    threads_.all[30].idle = true;
+    attach_threads_let_sleep(&threads_);
+    EXPECT_EQ(1u, threads_.awake_count);
+    Read();
+    EXPECT_EQ(40u, threads_.awake_count);
+}
+
+TEST_F(ManyThreads, AllAreReadAgainIfTheRactorHasAnother) {
+    Write(Ractor(1) + kRunning, Thread(8));
+    EXPECT_FALSE(attach_threads_refresh(&threads_, &vm_));
+    Write(Ractor(1) + kRunning, Thread(7));
+    EXPECT_TRUE(attach_threads_refresh(&threads_, &vm_));
+    Write(Ractor(1) + kCount, 41);
+    EXPECT_FALSE(attach_threads_refresh(&threads_, &vm_));
+}
+
 // There nothing changes, and what is wrong with a node is why there is a core.
 TEST_F(Threads, InACoreTheyLeadOn) {
     memory_.runs = false;

@@ -1,4 +1,4 @@
-// request_test.cc - requests of HTTP as bytes, and what they ask heapprof serve for.
+// request_test.cc - requests of HTTP as bytes.
 
 #include <gtest/gtest.h>
 
@@ -151,60 +151,6 @@ TEST(Request, HasParametersDecoded)
     EXPECT_EQ(std::string(CLI_REQUEST_VALUE_MOST - 1, 'x'),
               Parameter("a=" + std::string(CLI_REQUEST_VALUE_MOST - 1, 'x'), "a"));
     EXPECT_EQ("(wrong)", Parameter("a=" + std::string(CLI_REQUEST_VALUE_MOST, 'x'), "a"));
-}
-
-struct Wanted {
-    cli_wanted wanted = {};
-    int status;
-    std::string line;
-
-    explicit Wanted(const std::string &target, int longest = 60, const std::string &method = "GET")
-    {
-        const char *text = "";
-        Read read(method + Get(target).substr(3));
-        EXPECT_EQ(0, read.status) << target;
-        status = cli_request_wanted(&read.request, longest, &wanted, &text);
-        line = text;
-    }
-};
-
-TEST(Wanted, IsWhatPathAndQuerySay)
-{
-    EXPECT_EQ(CLI_WANTED_INDEX, Wanted("/").wanted.kind);
-    EXPECT_EQ(CLI_WANTED_TARGETS, Wanted("/targets?pid=x").wanted.kind);
-    EXPECT_EQ(CLI_WANTED_HEAP, Wanted("/12/debug/pprof/heap").wanted.kind);
-    EXPECT_EQ(CLI_WANTED_ALLOCS, Wanted("/debug/pprof/allocs?pid=12", 60, "HEAD").wanted.kind);
-    EXPECT_EQ(CLI_WANTED_THREADS, Wanted("/debug/pprof/threads?pid=%312").wanted.kind);
-    EXPECT_EQ(CLI_WANTED_PROFILE, Wanted("/12/debug/pprof/profile?pid=13").wanted.kind);
-    EXPECT_EQ(12, Wanted("/12/debug/pprof/profile?pid=13").wanted.pid);
-    EXPECT_EQ(12, Wanted("/debug/pprof/threads?pid=%312").wanted.pid);
-    EXPECT_EQ(10, Wanted("/12/debug/pprof/profile").wanted.seconds);
-    EXPECT_EQ(0.25, Wanted("/12/debug/pprof/profile?seconds=0.25").wanted.seconds);
-    EXPECT_EQ(600, Wanted("/12/debug/pprof/profile?seconds=600", 600).wanted.seconds);
-}
-
-TEST(Wanted, IsRefusedOtherwise)
-{
-    for (const char *path : { "/x", "/12", "/12/", "/targets/", "//", "/debug/pprof", "/12/targets",
-                              "/1234567890/debug/pprof/heap", "/+1/debug/pprof/heap" }) {
-        EXPECT_EQ(404, Wanted(path).status) << path;
-    }
-    EXPECT_EQ(404, Wanted("/1/debug/pprof/goroutine").status);
-    for (const char *query :
-         { "", "?pid=", "?pid=0", "?pid=-1", "?pid=1x", "?pid=%", "?pid=1234567890", "?pids=1" }) {
-        EXPECT_EQ("which process? Give pid=N",
-                  Wanted(std::string("/debug/pprof/heap") + query).line)
-            << query;
-    }
-    for (const char *seconds : { "", "0", "0.0", "60.1", "61", "-1", "1e1", "nan", "inf", "0x1",
-                                 ".5", "5.", "1.0000000000", "1234567890", "%", "1+" }) {
-        EXPECT_EQ("seconds: more than 0, at most 60; with HEAPPROF_TOKEN 600",
-                  Wanted(std::string("/1/debug/pprof/profile?seconds=") + seconds).line) << seconds;
-    }
-    EXPECT_EQ("seconds: more than 0, at most 600",
-              Wanted("/1/debug/pprof/profile?seconds=601", 600).line);
-    for (const char *method : { "POST", "get", "G", "OPTIONS" })
-        EXPECT_EQ(405, Wanted("/", 60, method).status) << method;
 }
 
 } // namespace

@@ -2,17 +2,21 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <set>
 #include <string>
 #include <sys/stat.h>
+#include <tuple>
 #include <unistd.h>
 #include <vector>
 
 #include "test/unit/support/profile_bytes.h"
 
 extern "C" {
+#include "base/version.h"
+#include "memcheck/causes.h"
 #include "memcheck/report.h"
 }
 
@@ -38,11 +42,14 @@ class File {
     }
 
     File &Add(const std::string &leak, const std::string &of, const std::vector<int64_t> &values,
-              const std::string &library = "parser.so", const std::string &function = "parse") {
+              const std::string &library = "parser.so", const std::string &function = "parse",
+              const std::vector<std::string> &callers = {}) {
+        std::string called_by;
+        for (const std::string &caller : callers) called_by += bytes_.Label("called_by", caller);
         bytes_.Sample({ 1 }, values,
                       bytes_.Label("class", "[" + library + "]") +
                           bytes_.Label("caller", function + " (" + library + ")") +
-                          bytes_.Label("leak", leak) + bytes_.Label("of", of));
+                          bytes_.Label("leak", leak) + bytes_.Label("of", of) + called_by);
         return *this;
     }
 
@@ -160,6 +167,249 @@ TEST(Memcheck, EachRecordIsShownOrHasOneReasonWhyNot) {
     }
 }
 
+// libxml2 for an extension, and for another one
+File ForExtensions() {
+    return File()
+        .Add("definite", "extension", { 1, 10, 0, 0 }, "xml2.so.2", "xmlStrdup",
+             { "xmlNewNode (xml2.so.2)", "new_node (libxml.so)" })
+        .Add("definite", "extension", { 1, 20, 0, 0 }, "xml2.so.2", "?",
+             { "? (xml2.so.2)", "? (other.so)", "parse(int) (other.so)" })
+        .Add("definite", "extension", { 1, 40, 0, 0 }, "xml2.so.2", "?",
+             { "broken", "", "(x)" });
+}
+
+TEST(Memcheck, ALibraryThatACallPassesThroughKeepsIt) {
+    Process one(ForExtensions());
+    auto shown = [&](const char *only) {
+        memcheck_question question = Question(false, only, MEMCHECK_DEFINITE);
+        return memcheck_tally_of(&question, &one.process).leaks;
+    };
+    EXPECT_EQ(3u, shown("xml2"));
+    EXPECT_EQ(1u, shown("libxml"));
+    EXPECT_EQ(1u, shown("other.so"));
+    EXPECT_EQ(0u, shown("new_node"));
+    EXPECT_TRUE(memcheck_loaded_p(&one.process, "other"));
+}
+
+TEST(Memcheck, ItIsSaidForWhomAFunctionAsked) {
+    Process one(ForExtensions());
+    std::string text = one.Report(memcheck_text, kLeaks);
+    for (const char *line : { "    xmlStrdup (xml2.so.2) for new_node (libxml.so)\n",
+                              "    ? (xml2.so.2) for parse(int) (other.so)\n",
+                              "    ? (xml2.so.2) for broken\n" })
+        EXPECT_NE(std::string::npos, text.find(line)) << text;
+    EXPECT_NE(std::string::npos,
+              one.Report(memcheck_json, kLeaks)
+                  .find("\"for\":{\"function\":\"new_node\",\"library\":\"libxml.so\"},"
+                        "\"callers\":[{\"function\":\"xmlNewNode\",\"library\":\"xml2.so.2\"},"
+                        "{\"function\":\"new_node\",\"library\":\"libxml.so\"}]"));
+}
+
+// ---- the wrong allocator ----
+
+// A pair: who freed, and who asked.
+void AddPair(File &file, int64_t freed_number, int64_t asked_number, const std::string &freed_of) {
+    const std::string what = file.bytes_.Label("what", "memory of malloc was given to xfree");
+    file.bytes_.Sample({ 1 }, { 2, 100, 0, 0 },
+                       file.bytes_.Label("class", "[freer.so]") +
+                           file.bytes_.Label("caller", "freer (freer.so)") +
+                           file.bytes_.Label("leak", "mismatched_free") +
+                           file.bytes_.Label("of", freed_of) + what +
+                           file.bytes_.NumberLabel("pair", freed_number, ""));
+    file.bytes_.Sample({ 1 }, { 0, 0, 0, 0 },
+                       file.bytes_.Label("class", "[asker.so]") +
+                           file.bytes_.Label("caller", "asker (asker.so)") +
+                           file.bytes_.Label("leak", "allocated") +
+                           file.bytes_.Label("of", "extension") + what +
+                           file.bytes_.NumberLabel("pair", asked_number, ""));
+}
+
+TEST(Mismatches, AnErrorHasBothEnds) {
+    File file;
+    AddPair(file, 1, 1, "extension");
+    Process one(file);
+    EXPECT_EQ("app.rb (12): no leaks; 1 error\n\n"
+              "  mismatched free: memory of malloc was given to xfree, 2 times\n"
+              "    freer (freer.so)\n        /app/parse.rb:7:in 'Parser.parse'\n"
+              "      the block was asked for by asker (asker.so):\n"
+              "        /app/parse.rb:7:in 'Parser.parse'\n\n",
+              one.Report(memcheck_text, kLeaks));
+    std::string json = one.Report(memcheck_json, kLeaks);
+    EXPECT_NE(std::string::npos,
+              json.find("\"what\":\"memory of malloc was given to xfree\",\"times\":2,\"asked_by\":"
+                        "{\"function\":\"asker\",\"library\":\"asker.so\"},\"asked\":[{"))
+        << json;
+    EXPECT_NE(std::string::npos, one.Report(memcheck_sarif, kLeaks)
+                                     .find("\"ruleId\":\"mismatched_free\",\"level\":\"error\""));
+}
+
+TEST(Mismatches, WhatRubyFreesIsTheErrorOfWhoAsked) {
+    File file;
+    AddPair(file, 1, 1, "core");
+    Process one(file);
+    ASSERT_EQ(1u, one.process.record_count);
+    const memcheck_record &record = one.process.records[0];
+    EXPECT_FALSE(record.core);
+    EXPECT_EQ("asker", std::string(record.function, record.function_length));
+}
+
+TEST(Mismatches, OneWithoutTheOtherIsNoDanger) {
+    File file;
+    AddPair(file, 1, 2, "extension");
+    file.Add("allocated", "extension", { 1, 2, 3, 4 });
+    Process one(file), alone(File().Add("allocated", "extension", { 1, 2, 3, 4 }));
+    ASSERT_EQ(1u, one.process.record_count);
+    EXPECT_EQ(0u, one.process.records[0].asked.count);
+    EXPECT_EQ(0u, alone.process.record_count);
+}
+
+// ---- causes ----
+
+uint64_t CauseOf(const std::string &library, const std::string &function,
+                 const std::vector<std::string> &callers = {},
+                 const std::string &leak = "definite") {
+    Process one(File().Add(leak, "extension", {1, 10, 0, 0}, library, function, callers));
+    return one.process.records[0].cause;
+}
+
+TEST(Causes, TheSameFunctionIsTheSameCauseInEachRunAndVersion) {
+    uint64_t cause = CauseOf("xml2.so.2", "parse");
+    EXPECT_EQ(cause, CauseOf("xml2.so.2.9.14", "parse"));
+    EXPECT_EQ(cause, CauseOf("xml2.so", "parse.part.0"));
+    EXPECT_EQ(CauseOf("a.so", "f(int)"), CauseOf("a.so", "f(int) [clone .isra.0]"));
+    EXPECT_EQ(CauseOf("b.so.1", "f", { "g (b.so.1)", "h (a.so)" }),
+              CauseOf("b.so.2", "f", { "h (a.so)", "main (a.so)" }));
+    std::set<uint64_t> others = { cause,
+                                  CauseOf("xml2.so.2", "parse", { "new (a.so)" }),
+                                  CauseOf("xml2.so.2", "parse", { "old (a.so)" }),
+                                  CauseOf("xml2.so.2", "parse_all"),
+                                  CauseOf("libxslt.so.2", "parse"),
+                                  CauseOf("xml2.so.2", "?"),
+                                  CauseOf("xml2.so.2", "parse", {}, "possible") };
+    EXPECT_EQ(7u, others.size());
+}
+
+// As text, because a baseline has it from another version of heapprof.
+TEST(Causes, TheNumberStays) {
+    char text[MEMCHECK_CAUSE_TEXT];
+    memcheck_cause_text(CauseOf("parser.so", "parse"), text);
+    EXPECT_STREQ("656093533cb38aed", text);
+}
+
+// Two Ruby stacks, of which one has two C stacks; and another function.
+File TwoCauses() {
+    File file;
+    file.bytes_.Function(2, "Parser.again", "/app/again.rb");
+    file.bytes_.Location(2, {{2, 9}});
+    for (const auto &[location, bytes, helper] :
+         std::vector<std::tuple<uint64_t, int64_t, std::string>>{
+             { 1, 10, "one" }, { 2, 200, "one" }, { 1, 100, "two" } }) {
+        file.bytes_.Sample({ location }, { 1, bytes, 1, 1 },
+                           file.bytes_.Label("class", "[parser.so]") +
+                               file.bytes_.Label("caller", "parse (parser.so)") +
+                               file.bytes_.Label("leak", "definite") +
+                               file.bytes_.Label("of", "extension") +
+                               file.bytes_.Label("called_by", helper + " (parser.so)"));
+    }
+    return file.Add("definite", "extension", { 1, 300, 0, 0 }, "parser.so", "other");
+}
+
+TEST(Causes, CallsOfOneFunctionStandTogether) {
+    Process one(TwoCauses());
+    memcheck_tally tally = memcheck_tally_of(&kLeaks, &one.process);
+    EXPECT_EQ(3u, tally.leaks); // equal Ruby stacks are one
+    EXPECT_EQ(2u, tally.causes);
+    EXPECT_EQ("app.rb (12): 3 leaks with 2 causes, 613 bytes in 7 blocks\n\n"
+              "  definitely lost: 310 bytes in 3 blocks, which alone lead to 3 bytes in 3 blocks\n"
+              "    parse (parser.so), in 2 calls:\n"
+              "      200 bytes in 1 block, which alone lead to 1 byte in 1 block:\n"
+              "        /app/again.rb:9:in 'Parser.again'\n"
+              "      110 bytes in 2 blocks, which alone lead to 2 bytes in 2 blocks:\n"
+              "        /app/parse.rb:7:in 'Parser.parse'\n\n"
+              "  definitely lost: 300 bytes in 1 block\n"
+              "    other (parser.so)\n"
+              "        /app/parse.rb:7:in 'Parser.parse'\n\n",
+              one.Report(memcheck_text, kLeaks));
+}
+
+// ---- the baseline ----
+
+class Baseline : public testing::Test {
+  protected:
+    memcheck_baseline all_ = {};
+    char error_[MEMCHECK_BASELINE_ERROR_MAX] = "";
+    std::string path_ = testing::TempDir() + "baseline-" + std::to_string(getpid());
+
+    void TearDown() override {
+        memcheck_baseline_free(&all_);
+        unlink(path_.c_str());
+    }
+
+    bool Read(const std::string &text) {
+        FILE *file = fopen(path_.c_str(), "w");
+        fwrite(text.data(), 1, text.size(), file);
+        fclose(file);
+        memcheck_baseline_free(&all_);
+        return memcheck_baseline_read(&all_, path_.c_str(), error_);
+    }
+
+    std::string Written(Process &one) {
+        std::vector<memcheck_baseline_line> lines;
+        for (size_t i = 0; i < one.process.record_count; i++)
+            lines.push_back({&one.process, &one.process.records[i]});
+        char *text = nullptr;
+        size_t size = 0;
+        FILE *out = open_memstream(&text, &size);
+        memcheck_baseline_put(out, lines.data(), lines.size());
+        fclose(out);
+        std::string all(text, size);
+        free(text);
+        return all;
+    }
+};
+
+TEST_F(Baseline, WhatIsWrittenIsKnownAfterwardsAndNothingElse) {
+    Process one(TwoCauses());
+    Process other(TwoCauses().Add("definite", "extension", {1, 1, 0, 0}, "new.so"));
+    std::string text = Written(one);
+    // a comment, and each cause once
+    EXPECT_EQ(3, std::count(text.begin(), text.end(), '\n')) << text;
+    EXPECT_NE(std::string::npos, text.find(" definite parse (parser.so)\n")) << text;
+    ASSERT_TRUE(Read(text)) << error_;
+    memcheck_question question = kLeaks;
+    question.baseline = &all_;
+    EXPECT_EQ("app.rb (12): no leaks; not shown: 3 records known from the baseline\n",
+              one.Report(memcheck_text, question));
+    memcheck_tally tally = memcheck_tally_of(&question, &other.process);
+    EXPECT_EQ(1u, tally.leaks);
+    EXPECT_EQ(3u, tally.counts[MEMCHECK_KNOWN]);
+    std::string sarif = other.Report(memcheck_sarif, question);
+    auto count = [&](const std::string &state) {
+        size_t found = 0;
+        const std::string member = "\"baselineState\":\"" + state;
+        for (size_t at = 0; (at = sarif.find(member, at)) != std::string::npos; at++) found++;
+        return found;
+    };
+    EXPECT_EQ(3u, count("unchanged"));
+    EXPECT_EQ(1u, count("new"));
+}
+
+TEST_F(Baseline, WhatIsWrongIsSaidWithItsLine) {
+    EXPECT_TRUE(Read("# nothing\n\n  \n0123456789abcdef\n"));
+    EXPECT_TRUE(memcheck_baseline_has_p(&all_, UINT64_C(0x0123456789abcdef)));
+    EXPECT_FALSE(memcheck_baseline_has_p(&all_, 0));
+    for (const char *text : { "0123456789abcdef f\n0123 f\n", "#\nlibxml2.so f\n",
+                              "\n0123456789abcdef0 f\n", "\n0123456789ABCDEF f\n" }) {
+        EXPECT_FALSE(Read(text)) << text;
+        EXPECT_STREQ("line 2: it does not begin with a number of 16 digits, as --write-baseline "
+                     "writes them", error_);
+    }
+    EXPECT_FALSE(Read("#" + std::string(5000, 'x')));
+    EXPECT_STREQ("line 1: a line is too long", error_);
+    EXPECT_FALSE(memcheck_baseline_read(&all_, "/nothing", error_));
+    EXPECT_STREQ("No such file or directory", error_);
+}
+
 TEST(Memcheck, TheReportForPeople) {
     Process one(File()
                     .Add("definite", "extension", { 1, 10, 2, 20 })
@@ -182,11 +432,13 @@ TEST(Memcheck, TheReportForPrograms) {
     EXPECT_EQ(
         "{\"engine\":\"vm\",\"processes\":[\n{\"pid\":\"12\",\"program\":\"app.rb\",\"decided\":"
         "true,\"unknown_blocks\":0,"
-        "\"leaks\":1,\"errors\":0,\"lost_blocks\":3,\"lost_bytes\":30,\"not_shown\":{\"core\":0,"
-        "\"others\":0,\"kind\":0,\"suppressed\":0},\"suppressed\":[],\"records\":[\n"
-        "{\"kind\":\"definite\",\"blocks\":1,\"bytes\":10,\"indirect_blocks\":2,\"indirect_bytes\":"
-        "20,\"function\":\"parse\","
-        "\"library\":\"parser.so\",\"core\":false,\"frames\":[{\"name\":\"Parser.parse\",\"file\":"
+        "\"leaks\":1,\"causes\":1,\"errors\":0,\"lost_blocks\":3,\"lost_bytes\":30,"
+        "\"not_shown\":{\"core\":0,"
+        "\"others\":0,\"kind\":0,\"suppressed\":0,\"baseline\":0},\"suppressed\":[],\"records\":[\n"
+        "{\"cause\":\"656093533cb38aed\",\"kind\":\"definite\",\"blocks\":1,\"bytes\":10,"
+        "\"indirect_blocks\":2,\"indirect_bytes\":20,\"function\":\"parse\","
+        "\"library\":\"parser.so\",\"core\":false,\"callers\":[],"
+        "\"frames\":[{\"name\":\"Parser.parse\",\"file\":"
         "\"/app/parse.rb\",\"line\":7}]}]}]}\n",
         one.Report(memcheck_json, kLeaks));
 }
@@ -194,9 +446,10 @@ TEST(Memcheck, TheReportForPrograms) {
 TEST(Memcheck, TheReportForCIServers) {
     Process one(File().Add("definite", "extension", {1, 10, 0, 0}, "a&b.so", "operator<"));
     EXPECT_EQ("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"heapprof memcheck\" "
-              "tests=\"1\" failures=\"1\">\n"
-              "  <testcase classname=\"memcheck\" name=\"process 1\"><failure>app.rb (12): 1 leak, "
-              "10 bytes in 1 block\n\n"
+              "tests=\"1\" failures=\"1\" errors=\"0\">\n"
+              "  <testcase classname=\"memcheck\" name=\"process 1\">"
+              "<failure message=\"1 leak, 0 errors\" type=\"definite\">"
+              "app.rb (12): 1 leak, 10 bytes in 1 block\n\n"
               "  definitely lost: 10 bytes in 1 block\n    operator&lt; (a&amp;b.so)\n        "
               "/app/parse.rb:7:in 'Parser.parse'\n\n"
               "</failure></testcase>\n</testsuite>\n",
@@ -207,13 +460,16 @@ TEST(Memcheck, TheReportForCIServers) {
                                      .find("<system-out>app.rb (12): no leaks\n</system-out>"));
     Process undecided(File("not decided"));
     EXPECT_NE(std::string::npos,
-              undecided.Report(memcheck_junit, kLeaks).find("<failure>app.rb (12): not decided: "));
+              undecided.Report(memcheck_junit, kLeaks)
+                  .find("<failure message=\"not decided\" type=\"not_decided\">"
+                        "app.rb (12): not decided: "));
 }
 
 const char kSarifRules[] =
     "{\"$schema\":\"https://json.schemastore.org/"
     "sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":\"heapprof "
-    "memcheck\",\"rules\":["
+    "memcheck\",\"version\":\"" HEAPPROF_VERSION "\",\"informationUri\":\"" HEAPPROF_URI
+    "\",\"rules\":["
     "{\"id\":\"use_after_free\",\"shortDescription\":{\"text\":\"use after free\"}},"
     "{\"id\":\"invalid_write\",\"shortDescription\":{\"text\":\"invalid write\"}},"
     "{\"id\":\"invalid_read\",\"shortDescription\":{\"text\":\"invalid read\"}},"
@@ -238,13 +494,16 @@ TEST(Memcheck, TheReportForCodeScanning) {
     EXPECT_EQ(std::string(kSarifRules) +
                   "{\"executionSuccessful\":true,\"commandLine\":\"app.rb\",\"processId\":12,"
                   "\"properties\":{\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0,"
-                  "\"suppressed\":0}}}],\"results\":[\n"
+                  "\"suppressed\":0,\"baseline\":0}}}],\"results\":[\n"
                   "{\"ruleId\":\"definite\",\"level\":\"error\",\"ruleIndex\":9,\"message\":{"
                   "\"text\":\"definitely lost: 10 bytes in 1 block, "
                   "which alone lead to 20 bytes in 2 blocks, asked for by parse "
                   "(parser.so)\"},\"locations\":[" +
                   location + "],\"stacks\":[{\"frames\":[{\"location\":" + location +
-                  "}]}],\"provenance\":{\"invocationIndex\":0}}]}]}\n",
+                  "}]},{\"message\":{\"text\":\"in C\"},\"frames\":[{\"location\":{"
+                  "\"logicalLocations\":[{\"fullyQualifiedName\":\"parse (parser.so)\"}]}}]}],"
+                  "\"partialFingerprints\":{\"cause/v1\":\"656093533cb38aed\"},"
+                  "\"provenance\":{\"invocationIndex\":0}}]}]}\n",
               one.Report(memcheck_sarif, kLeaks));
     Process hidden(File().Add("reachable", "extension", {1, 10, 0, 0}));
     EXPECT_NE(std::string::npos, hidden.Report(memcheck_sarif, kLeaks).find("\"results\":[]"));
@@ -304,7 +563,7 @@ class Suppressions : public testing::Test {
         fwrite(text.data(), 1, text.size(), file);
         fclose(file);
         memcheck_suppressions_free(&all_);
-        return memcheck_suppressions_read(&all_, path_.c_str(), "3.4.5", error_);
+        return memcheck_suppressions_read(&all_, path_.c_str(), "3.4.9", error_);
     }
 
     size_t Suppressed(const std::string &text, Process &one) {
@@ -353,7 +612,8 @@ TEST_F(Suppressions, EveryReportHasWhatIsSuppressedAndByWhichLine) {
                 "<system-out>app.rb (12): no leaks; not shown: 2 records suppressed\n  1 record"));
     std::string sarif = one.Report(memcheck_sarif, question);
     EXPECT_NE(std::string::npos,
-              sarif.find("\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0,\"suppressed\":2}"));
+              sarif.find("\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0,\"suppressed\":2,"
+                        "\"baseline\":0}"));
     for (const char *line : {":2", ":3"}) {
         EXPECT_NE(std::string::npos,
                   sarif.find("\"suppressions\":[{\"kind\":\"external\",\"justification\":\"" +
@@ -396,14 +656,14 @@ class SuppressionFiles : public Suppressions {
 
 TEST_F(SuppressionFiles, ThoseOfTheVersionAreRead) {
     for (const char *name :
-         { "ruby.supp", "ruby-3.supp", "ruby-3.4.supp", "ruby-3.4.5.supp", "ruby-3.4.50.supp",
-           "ruby-3.4.5.1.supp", "ruby-3..supp", "ruby-.supp", "ruby-4.supp", "parser_ruby-3.4.supp",
+         { "ruby.supp", "ruby-3.supp", "ruby-3.4.supp", "ruby-3.4.9.supp", "ruby-3.4.90.supp",
+           "ruby-3.4.9.1.supp", "ruby-3..supp", "ruby-.supp", "ruby-4.supp", "parser_ruby-3.4.supp",
            "parser_ruby.supp", "my_parser_ruby-3.3.supp", "parserruby.supp", "jruby-3.4.supp",
            "ruby-3.4", "README" })
         Write(name, "a.so f\n");
-    ASSERT_TRUE(ReadOf("3.4.5")) << error_;
+    ASSERT_TRUE(ReadOf("3.4.9")) << error_;
     EXPECT_EQ(
-        (std::set<std::string> { "ruby.supp", "ruby-3.supp", "ruby-3.4.supp", "ruby-3.4.5.supp",
+        (std::set<std::string> { "ruby.supp", "ruby-3.supp", "ruby-3.4.supp", "ruby-3.4.9.supp",
                                  "parser_ruby-3.4.supp", "parser_ruby.supp" }),
         Files());
     ASSERT_TRUE(ReadOf("3.3.9")) << error_;
@@ -415,13 +675,13 @@ TEST_F(SuppressionFiles, ThoseOfTheVersionAreRead) {
 TEST_F(SuppressionFiles, WhatIsWrongIsSaidWithItsFile) {
     Write("ruby.supp", "a.so f\n");
     Write("ruby-3.supp", "a.so\n");
-    EXPECT_FALSE(ReadOf("3.4.5"));
+    EXPECT_FALSE(ReadOf("3.4.9"));
     EXPECT_STREQ("ruby-3.supp: line 1: expected LIBRARY FUNCTION [FRAME]", error_);
 }
 
 TEST_F(SuppressionFiles, OfOtherVersionsThereIsNone) {
     Write("ruby-3.3.supp", "a.so\n");
-    EXPECT_TRUE(ReadOf("3.4.5"));
+    EXPECT_TRUE(ReadOf("3.4.9"));
     EXPECT_EQ(0u, all_.count);
 }
 
@@ -433,7 +693,7 @@ TEST_F(Suppressions, WhatIsWrongIsSaidWithItsLine) {
     EXPECT_FALSE(Read("a " + std::string(5000, 'b')));
     EXPECT_STREQ("line 1: a line is too long, or has a NUL in it", error_);
     memcheck_suppressions_free(&all_);
-    EXPECT_FALSE(memcheck_suppressions_read(&all_, "/no/such/file", "3.4.5", error_));
+    EXPECT_FALSE(memcheck_suppressions_read(&all_, "/no/such/file", "3.4.9", error_));
     EXPECT_STREQ("No such file or directory", error_);
     EXPECT_TRUE(Read(std::string("a b\0c\nd e\n", 10)));
 }
@@ -465,7 +725,7 @@ TEST(Memcheck, AFileOfAnybodysIsNoDanger) {
                        file.bytes_.NumberLabel("leak", 3, "") +
                            file.bytes_.Label("class", "[unknown]"));
     Process one(file);
-    ASSERT_EQ(6u, one.process.record_count);
+    ASSERT_EQ(5u, one.process.record_count); // two were equal
     EXPECT_EQ(INT64_MAX / 4, one.process.records[0].bytes);
     memcheck_question all = Question(true, nullptr, MEMCHECK_REACHABLE);
     std::string text = one.Report(memcheck_text, all);

@@ -475,20 +475,30 @@ TEST_F(Join, ALeakIsARecordForEachRubyLine)
     ReadProcess({{0x10, 4}, {0x20, 9}, {0x50, 1}});
     Run(leak_, "==7== x in loss record 2 of 2\n==7== 0x10[10]\n==7== 0x20[11]\n==7== 0x30[9]\n");
     ASSERT_EQ(3u, process_.record_count);
-    EXPECT_EQ("app.rb (7): 3 leaks, 30 bytes in 3 blocks\n\n"
-              "  definitely lost: 11 bytes in 1 block\n    f (a.so)\n        /app/parse.rb:9:in "
-              "'Parser.parse'\n"
-              "      in C (*: an extension):\n      * f (a.so, a.c:5)\n\n"
-              "  definitely lost: 10 bytes in 1 block\n    f (a.so)\n        /app/parse.rb:4:in "
-              "'Parser.parse'\n"
-              "      in C (*: an extension):\n      * f (a.so, a.c:5)\n\n"
-              "  definitely lost: 9 bytes in 1 block\n    f (a.so)\n"
+    EXPECT_EQ("app.rb (7): 3 leaks with 1 cause, 30 bytes in 3 blocks\n\n"
+              "  definitely lost: 30 bytes in 3 blocks\n    f (a.so), in 3 calls:\n"
+              "      11 bytes in 1 block:\n        /app/parse.rb:9:in 'Parser.parse'\n"
+              "      in C (*: an extension):\n      * f (a.so, a.c:5)\n"
+              "      10 bytes in 1 block:\n        /app/parse.rb:4:in 'Parser.parse'\n"
+              "      in C (*: an extension):\n      * f (a.so, a.c:5)\n"
+              "      9 bytes in 1 block:\n"
               "      in C (*: an extension):\n      * f (a.so, a.c:5)\n\n",
               Report(memcheck_text));
     EXPECT_NE(std::string::npos,
               Report(memcheck_json)
                   .find("{\"name\":\"f\",\"library\":\"a.so\",\"file\":\"/src/"
                         "a.c\",\"line\":5,\"extension\":true,\"methods\":\"\"}"));
+}
+
+TEST_F(Join, AFunctionWithoutANameIsCalledAsInEngineVm)
+{
+    ReadProcess({});
+    Run(Leak("DefinitelyLost", "7 bytes in 1 blocks are definitely lost in loss record 1 of 1", 7,
+             1, kMalloc + Frame("", "x.so.2") + Frame("f", "a.so") + kRun),
+        "==7== x in loss record 1 of 1\n==7== 0x90[7]\n");
+    EXPECT_NE(std::string::npos,
+              Report(memcheck_text).find("\n    ? (x.so.2) for f (a.so)\n"))
+        << Report(memcheck_text);
 }
 
 TEST_F(Join, WhatDiffersBehindTheInterpreterAloneIsOne)

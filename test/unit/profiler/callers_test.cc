@@ -26,7 +26,9 @@ class CallersTest : public testing::Test {
     }
 
     void Passing(const std::vector<uintptr_t> &starts) {
-        for (uintptr_t start : starts) rb_heapprof_callers_add_wrapper(&callers_, start, 0x10);
+        for (uintptr_t start : starts) {
+            rb_heapprof_callers_add_wrapper(&callers_, start, 0x10, start == 0x300);
+        }
         rb_heapprof_callers_sort(&callers_);
     }
 
@@ -46,6 +48,13 @@ TEST_F(CallersTest, ReturnAddressAtTheEndBelongsToTheFunction) {
     EXPECT_EQ(0x100u, Find({0x105, 0x100})); // it follows a call in what lies before
 }
 
+TEST_F(CallersTest, OfMrisAllocatorAreThoseThatAreAddedAsThat) {
+    Passing({0x500, 0x100, 0x300});
+    EXPECT_TRUE(rb_heapprof_callers_xmalloc_p(&callers_, 0x310));
+    for (uintptr_t address : {0x105, 0x300, 0x311, 0x505})
+        EXPECT_FALSE(rb_heapprof_callers_xmalloc_p(&callers_, address)) << address;
+}
+
 TEST_F(CallersTest, WithoutPassingFunctionsOurOwnAreCounted) {
     EXPECT_EQ(0x30u, Find({0x10, 0x20, 0x30, 0x40}, 2));
     Passing({0x900});
@@ -63,7 +72,7 @@ TEST_F(CallersTest, RefusedMemoryLeavesWhatThereIs) {
     Passing({0x100});
     mem_.budget_bytes = mem_.used_bytes;
     for (uintptr_t start = 0x1000; start < 0x100000; start += 0x20) {
-        rb_heapprof_callers_add_wrapper(&callers_, start, 0x10);
+        rb_heapprof_callers_add_wrapper(&callers_, start, 0x10, false);
     }
     rb_heapprof_callers_sort(&callers_);
     EXPECT_EQ(0x900u, Find({0x108, 0x900}));
@@ -83,8 +92,8 @@ class BehalfTest : public CallersTest {
   protected:
     void SetUp() override {
         CallersTest::SetUp();
-        callers_.core = {0x1000, 0x2000};
-        callers_.interpreter = {0x1800, 0x1880};
+        callers_.core = {0x1000, 0x2000, false};
+        callers_.interpreter = {0x1800, 0x1880, false};
         Passing({0x5000});
     }
 
@@ -116,7 +125,7 @@ TEST_F(BehalfTest, AWrapperIsNobody) {
 TEST_F(BehalfTest, WhereMRIIsNotKnownNothingIsItsOwn) {
     EXPECT_TRUE(rb_heapprof_callers_core_p(&callers_, 0x1001));
     EXPECT_FALSE(rb_heapprof_callers_core_p(&callers_, 0x1000));
-    callers_.core = {0, 0};
+    callers_.core = {};
     EXPECT_FALSE(rb_heapprof_callers_core_p(&callers_, 0x1001));
 }
 

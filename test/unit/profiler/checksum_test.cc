@@ -72,7 +72,7 @@ TEST_F(ChecksumTest, ChangesWithEachTable)
     ExpectChanged(true, false);
     rb_heapprof_stacks_hold(&tables_.stacks, stack);
     ExpectChanged(true, false);
-    uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stack, id);
+    uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stack, id, 0);
     ExpectChanged(true, false);
     rb_heapprof_sites_count_alloc(&tables_.sites, site, 1, 40);
     ExpectChanged(true, false);
@@ -82,7 +82,7 @@ TEST_F(ChecksumTest, ChangesWithEachTable)
     ExpectChanged(true, false);
     rb_heapprof_live_table_sample(&tables_.live, entry)->slot_bytes = 80;
     ExpectChanged(true, false);
-    rb_heapprof_callers_add_wrapper(&tables_.callers, 0x30000, 16);
+    rb_heapprof_callers_add_wrapper(&tables_.callers, 0x30000, 16, false);
     ExpectChanged(true, false);
 }
 

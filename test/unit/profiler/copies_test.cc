@@ -129,7 +129,7 @@ class CopiesTest : public testing::Test {
     uint32_t
     Site(uint32_t class_id, double weight, size_t bytes)
     {
-        uint32_t site = rb_heapprof_sites_intern(&tables_.sites, Any(stacks_), class_id);
+        uint32_t site = rb_heapprof_sites_intern(&tables_.sites, Any(stacks_), class_id, 0);
         rb_heapprof_sites_count_alloc(&tables_.sites, site, weight, bytes);
         return site;
     }
@@ -397,7 +397,7 @@ TEST_F(CopiesTest, AnOwnersAddressIsGoodUntilItsObjectHasDiedOrMoved)
 {
     while (!objects_.empty()) FreeObject();
     NewStack();
-    uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stacks_.back(), classes_[0]);
+    uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stacks_.back(), classes_[0], 0);
     for (uint32_t wrapped : {0u, UINT32_MAX - 50}) {
         for (auto &[birth, moves, good] :
              std::vector<std::tuple<uint32_t, uint32_t, bool>> { { 50, 7, true },

@@ -173,7 +173,7 @@ class DeadCodeTest : public testing::Test {
     uint32_t
     Count(uint32_t stack, uint32_t class_id, double weight, size_t bytes)
     {
-        uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stack, class_id);
+        uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stack, class_id, 0);
         rb_heapprof_sites_count_alloc(&tables_.sites, site, weight, bytes);
         return site;
     }

@@ -93,11 +93,40 @@ TEST_F(LeakTotalsTest, WithoutBlocksThereIsNothing) {
 TEST_F(LeakTotalsTest, ACallerThatHasANameIsKnown) {
     const heapprof_identity *all = builder_.Tables()->identities.all;
 
-    EXPECT_EQ(nullptr, rb_heapprof_leak_caller(builder_.Tables(), 0));
-    EXPECT_EQ(nullptr, rb_heapprof_leak_caller(builder_.Tables(), Site(stack_, 0)));
-    EXPECT_EQ(&all[caller_], rb_heapprof_leak_caller(builder_.Tables(), Site(stack_, caller_)));
+    EXPECT_EQ(nullptr, rb_heapprof_leak_site_caller(builder_.Tables(), 0).identity);
+    EXPECT_EQ(nullptr, rb_heapprof_leak_site_caller(builder_.Tables(), Site(stack_, 0)).identity);
+    EXPECT_EQ(&all[caller_],
+              rb_heapprof_leak_site_caller(builder_.Tables(), Site(stack_, caller_)).identity);
     uint32_t unnamed = Site(stack_, builder_.UnnamedCaller());
-    EXPECT_EQ(nullptr, rb_heapprof_leak_caller(builder_.Tables(), unnamed));
+    EXPECT_EQ(nullptr, rb_heapprof_leak_site_caller(builder_.Tables(), unnamed).identity);
+}
+
+TEST_F(LeakTotalsTest, WhatTheStandardLibraryAsksForIsOfItsFirstCallerThatIsNotOfIt) {
+    heapprof_tables *tables = builder_.Tables();
+    uint32_t grow = builder_.Caller("std::vector<int>::_M_grow() (ext.so)", "ext.so"),
+             push = builder_.Caller("std::vector<int>::push_back() (ext.so)", "ext.so"),
+             fill = builder_.Caller("fill() (ext.so)", "ext.so");
+    uint32_t outer = rb_heapprof_stacks_push(&tables->c_paths, 0, caller_, 0),
+             middle = rb_heapprof_stacks_push(&tables->c_paths, outer, fill, 0),
+             inner = rb_heapprof_stacks_push(&tables->c_paths, middle, push, 0),
+             alone = rb_heapprof_stacks_push(&tables->c_paths, 0, push, 0);
+    auto site = [&](uint32_t caller, uint32_t along) {
+        return rb_heapprof_sites_intern_called(&tables->sites, stack_,
+                                               caller | HEAPPROF_SITE_OF_BLOCKS, 0, along);
+    };
+    auto expect = [&](uint32_t caller, uint32_t path, heapprof_leak_caller found) {
+        EXPECT_EQ(&tables->identities.all[caller], found.identity);
+        EXPECT_EQ(path, found.c_path);
+    };
+
+    expect(fill, outer, rb_heapprof_leak_site_caller(tables, site(grow, inner)));
+    expect(fill, outer, rb_heapprof_leak_site_caller(tables, site(fill, outer)));
+    expect(fill, outer, rb_heapprof_leak_end_caller(tables, inner));
+    // there is nobody else
+    expect(grow, alone, rb_heapprof_leak_site_caller(tables, site(grow, alone)));
+    EXPECT_EQ(nullptr, rb_heapprof_leak_end_caller(tables, 0).identity);
+    EXPECT_NE(site(grow, inner), site(grow, alone));
+    EXPECT_EQ(site(grow, inner), site(grow, inner));
 }
 
 TEST_F(LeakTotalsTest, CoreIsWhatIsInRubysFileOrNobodys) {

@@ -23,7 +23,7 @@ std::string
 Encode(const heapprof_snapshot *snapshot)
 {
     size_t size = 0;
-    char *bytes = rb_heapprof_pprof_encode(snapshot, "ruby", "3.4.5", &size);
+    char *bytes = rb_heapprof_pprof_encode(snapshot, "ruby", "3.4.9", &size);
     std::string encoded(bytes, size);
     free(bytes);
     return encoded;

@@ -39,6 +39,11 @@ class LostTest : public testing::Test {
         rb_heapprof_peek_close(fd_);
     }
 
+    void BeginAgain() {
+        rb_heapprof_lost_free(&lost_);
+        SetUp();
+    }
+
     void Block(size_t word, size_t words)
     {
         rb_heapprof_lost_add(&lost_, At(word), words * sizeof(uintptr_t), (uint32_t)word);
@@ -118,6 +123,70 @@ TEST_F(LostTest, OfARingOneIsLost) {
     EXPECT_EQ(HEAPPROF_LOST, Fate(100));
     EXPECT_EQ(HEAPPROF_INDIRECT, Fate(200));
     EXPECT_EQ(100u, Leader(300));
+}
+
+// 100 -> 200 -> 300 -> 100, and 400 -> 200: one leak, whatever the order of addresses.
+TEST_F(LostTest, WhatLeadsIntoARingIsLostAndTheRingIsNot) {
+    for (size_t entry : {50, 400}) {
+        BeginAgain();
+        for (size_t word : {100, 200, 300}) Block(word, 10);
+        Block(entry, 10);
+        memory[100] = At(200);
+        memory[200] = At(300);
+        memory[300] = At(100);
+        memory[entry] = At(200);
+        ASSERT_TRUE(Settle());
+        EXPECT_EQ(HEAPPROF_LOST, Fate(entry));
+        for (size_t word : {100, 200, 300}) {
+            EXPECT_EQ(HEAPPROF_INDIRECT, Fate(word)) << word;
+            EXPECT_EQ(entry, Leader(word)) << word;
+        }
+    }
+}
+
+// Against all ways in a random graph: a block is lost if whatever leads to it, it leads to as well,
+// and it is the only one so of all that are led to both ways.
+TEST_F(LostTest, OneBlockIsLostOfEachPartThatNothingElseLeadsTo) {
+    std::mt19937 random(7);
+    constexpr size_t kBlocks = 12;
+
+    for (int round = 0; round < 200; round++) {
+        bool leads[kBlocks][kBlocks] = {};
+        BeginAgain();
+        for (size_t i = 0; i < kBlocks; i++) {
+            Block(100 + 20 * i, 20);
+            leads[i][i] = true;
+        }
+        for (size_t edge = 0; edge < random() % 20; edge++) {
+            size_t from = random() % kBlocks, to = random() % kBlocks;
+            memory[100 + 20 * from + random() % 20] = At(100 + 20 * to);
+        }
+        for (size_t i = 0; i < kBlocks; i++) {
+            for (size_t word = 0; word < 20; word++) {
+                for (size_t to = 0; to < kBlocks; to++)
+                    if (memory[100 + 20 * i + word] == At(100 + 20 * to)) leads[i][to] = true;
+            }
+        }
+        for (size_t by = 0; by < kBlocks; by++)
+            for (size_t from = 0; from < kBlocks; from++)
+                for (size_t to = 0; to < kBlocks; to++)
+                    leads[from][to] |= leads[from][by] && leads[by][to];
+        ASSERT_TRUE(Settle());
+        for (size_t i = 0; i < kBlocks; i++) {
+            size_t lost = 0;
+            bool from_outside = false;
+            for (size_t other = 0; other < kBlocks; other++) {
+                if (!leads[other][i]) continue;
+                if (leads[i][other]) lost += Fate(100 + 20 * other) == HEAPPROF_LOST;
+                else from_outside = true;
+            }
+            EXPECT_EQ(from_outside ? 0u : 1u, lost) << round << ", " << i;
+            if (Fate(100 + 20 * i) != HEAPPROF_INDIRECT) continue;
+            size_t leader = Leader(100 + 20 * i);
+            EXPECT_EQ(HEAPPROF_LOST, Fate(leader));
+            EXPECT_TRUE(leads[(leader - 100) / 20][i]);
+        }
+    }
 }
 
 TEST_F(LostTest, ABlockOnlyItselfLeadsToIsLost) {

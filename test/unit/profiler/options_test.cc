@@ -35,8 +35,8 @@ struct Parsed {
 };
 
 const char kKnown[] =
-    "known keys are interval, malloc_interval, malloc, out, every, signal, keep, depth, memory, "
-    "seed, gc, owners, rss, memcheck";
+    "known keys are interval, malloc_interval, malloc, out, every, signal, keep, depth, labels, "
+    "memory, seed, gc, owners, rss, memcheck";
 
 heapprof_options
 On(const std::string &text)

@@ -55,7 +55,7 @@ class SitesTest : public testing::Test {
     bool
     Alloc(Key key, double weight, size_t size)
     {
-        uint32_t site = rb_heapprof_sites_intern(&sites_, key.first, key.second);
+        uint32_t site = rb_heapprof_sites_intern(&sites_, key.first, key.second, 0);
         if (!site) return false;
         rb_heapprof_sites_count_alloc(&sites_, site, weight, size);
         Totals &totals = model_[key];
@@ -68,7 +68,7 @@ class SitesTest : public testing::Test {
     uint32_t
     Site(Key key)
     {
-        return rb_heapprof_sites_intern(&sites_, key.first, key.second);
+        return rb_heapprof_sites_intern(&sites_, key.first, key.second, 0);
     }
 
     void

@@ -87,15 +87,15 @@ struct Tables {
         uint32_t head = 0;
         for (uint32_t line = 1; line <= 1000; line++) {
             uint32_t stack = rb_heapprof_stacks_push(&tables.stacks, 0, number, line);
-            heapprof_sample sample = { rb_heapprof_sites_intern(&tables.sites, stack, 0), 0, 1, 40,
-                                       40 };
+            uint32_t site = rb_heapprof_sites_intern(&tables.sites, stack, 0, 0);
+            heapprof_sample sample = { site, 0, 1, 40, 40 };
             rb_heapprof_sites_count_alloc(&tables.sites, sample.site, 1, 40);
             rb_heapprof_live_table_add(&tables.live, &head, 40 * line, &sample);
         }
         for (uint32_t line = 1; line <= 1000; line++) {
             uint32_t stack = rb_heapprof_stacks_push(&tables.stacks, 0, number, line);
             heapprof_piece piece = {};
-            piece.site = rb_heapprof_sites_intern(&tables.sites, stack, HEAPPROF_SITE_OF_BLOCKS);
+            piece.site = rb_heapprof_sites_intern(&tables.sites, stack, HEAPPROF_SITE_OF_BLOCKS, 0);
             piece.asked_bytes = 64;
             piece.weight = 1;
             rb_heapprof_sites_count_alloc(&tables.sites, piece.site, 1, 64);

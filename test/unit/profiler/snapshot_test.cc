@@ -94,7 +94,7 @@ class SnapshotTest : public testing::Test {
     Live(uint32_t stack, uint32_t class_id, uint32_t birth_gc, double weight = 1,
          uint16_t size = 40)
     {
-        uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stack, class_id);
+        uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stack, class_id, 0);
         heapprof_sample sample = {site, birth_gc, static_cast<float>(weight), size, size};
         rb_heapprof_sites_count_alloc(&tables_.sites, site, weight, size);
         rb_heapprof_live_table_add(&tables_.live, &head_, address_ += 40, &sample);
@@ -133,7 +133,7 @@ class SnapshotTest : public testing::Test {
         piece.begin = begin;
         piece.asked_bytes = bytes;
         piece.site = rb_heapprof_sites_intern(&tables_.sites, stack,
-                                              caller | HEAPPROF_SITE_OF_BLOCKS);
+                                              caller | HEAPPROF_SITE_OF_BLOCKS, 0);
         piece.birth_gc = birth_gc;
         piece.weight = static_cast<float>(weight);
         rb_heapprof_blocks_add(&tables_.blocks, address, &piece);
@@ -520,7 +520,7 @@ TEST_F(SnapshotTest, MovedSamplesAreInUseInTheSlotsTheyAreInNow)
 
 TEST_F(SnapshotTest, RowsThatRoundToNothingAreLeftOut)
 {
-    uint32_t number = rb_heapprof_sites_intern(&tables_.sites, 0, 0);
+    uint32_t number = rb_heapprof_sites_intern(&tables_.sites, 0, 0, 0);
     heapprof_site *site = &tables_.sites.all[number];
     EXPECT_EQ(0u, Take()->row_count);
     site->alloc_objects = site->alloc_bytes = 0.49;

@@ -143,7 +143,7 @@ class ChangingTables {
         heapprof_piece piece = {};
         uintptr_t address = BlockAddress();
         piece.site = rb_heapprof_sites_intern(&tables_.sites, Stack(),
-                                              Class() | HEAPPROF_SITE_OF_BLOCKS);
+                                              Class() | HEAPPROF_SITE_OF_BLOCKS, 0);
         piece.birth_gc = static_cast<uint32_t>(choose_.Below(20));
         piece.begin = choose_.OneIn(2) ? 0 : 1 + choose_.Below(5000);
         piece.asked_bytes = 1 + choose_.Below(5000);
@@ -176,7 +176,7 @@ class ChangingTables {
     {
         uint32_t stack = Stack();
         heapprof_sample sample = {};
-        sample.site = rb_heapprof_sites_intern(&tables_.sites, stack, Class());
+        sample.site = rb_heapprof_sites_intern(&tables_.sites, stack, Class(), 0);
         sample.birth_gc = static_cast<uint32_t>(choose_.Below(20));
         sample.birth_bytes = sample.slot_bytes = 40;
         sample.weight = 1;

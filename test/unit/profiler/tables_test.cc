@@ -45,7 +45,7 @@ class TablesTest : public testing::Test {
         uint32_t stack = rb_heapprof_stacks_push(&tables_.stacks, 0, number, 1);
         uint32_t class_id = rb_heapprof_identities_add(&tables_.identities, &head_, 0x1000);
         heapprof_sample sample = {0, 0, 1, 40, 40};
-        sample.site = rb_heapprof_sites_intern(&tables_.sites, stack, class_id);
+        sample.site = rb_heapprof_sites_intern(&tables_.sites, stack, class_id, 0);
         rb_heapprof_live_table_add(&tables_.live, &head_, 0x2000, &sample);
         rb_heapprof_sites_count_alloc(&tables_.sites, sample.site, 1, 40);
         rb_heapprof_tables_check(&tables_);
@@ -69,7 +69,8 @@ class TablesBlocksTest : public TablesTest {
         heapprof_piece piece = {};
         piece.asked_bytes = 100;
         piece.weight = 1;
-        piece.site = rb_heapprof_sites_intern(&tables_.sites, 0, caller | HEAPPROF_SITE_OF_BLOCKS);
+        piece.site = rb_heapprof_sites_intern(&tables_.sites, 0,
+                                              caller | HEAPPROF_SITE_OF_BLOCKS, 0);
         rb_heapprof_blocks_add(&tables_.blocks, address, &piece);
         rb_heapprof_sites_count_alloc(&tables_.sites, piece.site, 1, 100);
         rb_heapprof_tables_check(&tables_);
@@ -130,7 +131,7 @@ class TablesTrimTest : public TablesTest {
         uint32_t stack = number ? rb_heapprof_stacks_push(&tables_.stacks, 0, number, 1)
                                 : HEAPPROF_NO_STACK;
         if (stack == HEAPPROF_NO_STACK) return 0;
-        return rb_heapprof_sites_intern(&tables_.sites, stack, function.owner);
+        return rb_heapprof_sites_intern(&tables_.sites, stack, function.owner, 0);
     }
 
     void
@@ -195,7 +196,7 @@ TEST_F(TablesTrimTest, WhatLivesAndIsNotNeededMayBeLetGo)
     uint32_t needed = rb_heapprof_identities_find(&tables_.identities, 0x200);
     tables_.identities.all[needed].library =
         rb_heapprof_strings_intern(&tables_.strings, "libc", 4);
-    uint32_t site = rb_heapprof_sites_intern(&tables_.sites, 0, needed);
+    uint32_t site = rb_heapprof_sites_intern(&tables_.sites, 0, needed, 0);
     rb_heapprof_tables_trim(&tables_, nullptr);
     EXPECT_EQ(5u, tables_.strings.numbers.count);
     rb_heapprof_tables_trim(&tables_, &letting_go);

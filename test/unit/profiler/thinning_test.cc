@@ -93,7 +93,7 @@ class ThinningTest : public testing::Test {
     {
         uint32_t stack = rb_heapprof_stacks_push(&tables_.stacks, 0, Function(), line);
         return rb_heapprof_sites_intern(&tables_.sites, stack,
-                                        of_blocks ? HEAPPROF_SITE_OF_BLOCKS : 0);
+                                        of_blocks ? HEAPPROF_SITE_OF_BLOCKS : 0, 0);
     }
 
     uint32_t

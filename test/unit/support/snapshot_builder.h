@@ -183,7 +183,7 @@ class SnapshotBuilder {
     uint32_t
     Dead(uint32_t stack, uint32_t class_id, double weight, size_t size, bool keep = false)
     {
-        uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stack, class_id);
+        uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stack, class_id, 0);
         rb_heapprof_sites_count_alloc(&tables_.sites, site, weight, size);
         if (!keep) rb_heapprof_sites_count_free(&tables_.sites, site);
         return site;
@@ -221,6 +221,12 @@ class SnapshotBuilder {
     // Until the next change.
     const heapprof_tables *
     Tables() const
+    {
+        return &tables_;
+    }
+
+    heapprof_tables *
+    Tables()
     {
         return &tables_;
     }

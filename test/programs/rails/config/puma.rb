@@ -8,7 +8,7 @@ worker_shutdown_timeout 120
 worker_timeout 300
 silence_single_worker_warning
 
-# MRI 3.4.5: IO#close waits for ever when a signal handler writes to the same IO, as puma's handlers do
+# MRI 3.4: IO#close waits for ever when a signal handler writes to the same IO, as puma's handlers do
 # to the pipe that its server thread then closes (doc/upstream-bugs.md). A thread of its own may write.
 Puma::Server.prepend(Module.new do
   private def notify_safely(message) = Thread.new { super(message) }

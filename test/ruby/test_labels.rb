@@ -1,0 +1,238 @@
+# frozen_string_literal: true
+
+# test_labels.rb - what the program says about what it is doing (vm/labels): label, label! and labels; what fibers, threads and others
+# inherit; and that each sample of a profile has the labels of the moment at which it was allocated.
+
+require_relative "lib/heapprof_test"
+
+class TestHeapProfLabels < Test::Unit::TestCase
+  include HeapProfTest
+
+  LABELS = <<~'RUBY'
+    HP = ObjectSpace::HeapProfile
+    def now = HP.labels
+    # The labels of the objects of a class that are alive, with how many there are.
+    def labels_of(profile, name)
+      profile.select { |sample| sample.class_name == name && sample.inuse_objects > 0 }
+             .group_by(&:labels).transform_values { |samples| samples.sum(&:inuse_objects).round }
+    end
+  RUBY
+
+  def labelled(code) = in_child(LABELS + code)
+
+  def test_a_block_has_its_labels_and_those_around_it
+    labelled(<<~'RUBY')
+      assert_equal({}, now)
+      result = HP.label(endpoint: "/cart", tenant: :b2b) do
+        assert_equal({ endpoint: "/cart", tenant: "b2b" }, now)
+        HP.label(tenant: nil, shard: 7) { assert_equal({ endpoint: "/cart", shard: "7" }, now) }
+        assert_equal({ endpoint: "/cart", tenant: "b2b" }, now)
+        :result
+      end
+      assert_equal :result, result
+      assert_equal({}, now)
+    RUBY
+  end
+
+  def test_a_label_is_made_once_and_used_again
+    labelled(<<~'RUBY')
+      cart = HP::Label.new(endpoint: "/cart")
+      assert_equal({ endpoint: "/cart" }, cart.to_h)
+      assert_equal '#<ObjectSpace::HeapProfile::Label {endpoint: "/cart"}>', cart.inspect
+      assert cart.frozen? && Ractor.shareable?(cart)
+      HP.label(tenant: "b2b") { HP.label(cart) { assert_equal({ endpoint: "/cart", tenant: "b2b" }, now) } }
+      GC.disable
+      before = GC.stat(:total_allocated_objects)
+      1000.times { HP.label(cart) {} }
+      assert_operator GC.stat(:total_allocated_objects) - before, :<, 100
+    RUBY
+  end
+
+  def test_label_with_an_exclamation_mark_stays_until_its_state_is_restored
+    labelled(<<~'RUBY')
+      before = HP.label!(job: "Mailer")
+      assert_equal({ job: "Mailer" }, now)
+      inner = HP.label!(tenant: "b2b")
+      assert_equal({ job: "Mailer", tenant: "b2b" }, now)
+      HP.label!(inner)
+      assert_equal({ job: "Mailer" }, now)
+      HP.label!(before)
+      assert_equal({}, now)
+    RUBY
+  end
+
+  def test_however_a_block_is_left_the_labels_are_those_of_before
+    labelled(<<~'RUBY')
+      HP.label(a: 1) do
+        begin; HP.label(b: 2) { raise "x" }; rescue RuntimeError; end
+        catch(:out) { HP.label(b: 2) { throw :out } }
+        [1].each { HP.label(b: 2) { break } }
+        -> { HP.label(b: 2) { return } }.call rescue nil
+        thread = Thread.new { HP.label(b: 2) { sleep } rescue now }
+        Thread.pass until thread.stop?
+        thread.raise("x")
+        assert_equal({ a: "1" }, thread.value)
+        assert_equal({ a: "1" }, now)
+      end
+      $VERBOSE = nil # callcc is obsolete
+      require "continuation"
+      HP.label(c: 1) { callcc { |continuation| @again = continuation } }
+      assert_equal({}, now)
+      again, @again = @again, nil
+      again&.call
+      assert_equal({}, now)
+    RUBY
+  end
+
+  def test_what_is_no_label_is_told_by_name
+    labelled(<<~'RUBY')
+      { { class: "A" } => /:class/, { "thread" => "A" } => /"thread"/, { a: [] } => /:a.*Array/, { 1 => "A" } => /not 1/,
+        { inherit: :never } => /:keep/, { "" => "A" } => /1 to 63/, "a" => /not a String/ }.each do |labels, message|
+        assert_raise_with_message(ArgumentError, message) { HP.label(labels) { flunk } }
+        assert_raise_with_message(ArgumentError, message) { HP.label!(labels) }
+      end
+      assert_equal({}, now)
+      assert_raise(LocalJumpError) { HP.label(a: 1) }
+      assert_equal({}, now)
+    RUBY
+  end
+
+  def test_values_are_text_of_at_most_128_bytes
+    labelled(<<~'RUBY')
+      HP.label(a: 1.5, b: true, c: "x" * 200, d: "\xff", e: "a\0b", f: "ü".encode("UTF-16LE"), "g" => :s) do
+        assert_equal({ a: "1.5", b: "true", c: "x" * 128, d: "\\xFF", e: "a b", f: "ü", g: "s" }, now)
+      end
+    RUBY
+  end
+
+  def test_values_beyond_the_limit_are_other
+    labelled(<<~'RUBY')
+      seen = Array.new(1500) { |i| HP.label(id: i) { now[:id] } }
+      assert_equal (0...1000).map(&:to_s), seen.first(1000)
+      assert_equal ["(other)"], seen.last(500).uniq
+      assert_equal "7", HP.label(id: 7) { now[:id] }
+    RUBY
+  end
+
+  def test_fibers_have_the_labels_of_the_code_that_made_them
+    labelled(<<~'RUBY')
+      fiber = HP.label(a: 1) { Fiber.new { Fiber.yield now; HP.label(b: 2) { Fiber.yield now }; now } }
+      assert_equal({ a: "1" }, fiber.resume)
+      HP.label(c: 3) { assert_equal({ a: "1", b: "2" }, fiber.resume) }
+      assert_equal({}, now)
+      assert_equal({ a: "1" }, fiber.resume)
+    RUBY
+  end
+
+  def test_an_enumerator_has_the_labels_of_who_calls_it
+    labelled(<<~'RUBY')
+      each = HP.label(a: 1) { Enumerator.new { |out| loop { out << now } }.tap(&:next) }
+      assert_equal({ b: "2" }, HP.label(b: 2) { each.next })
+      assert_equal({}, each.next)
+    RUBY
+  end
+
+  def test_a_thread_has_the_labels_until_the_block_ends_that_made_it
+    labelled(<<~'RUBY')
+      asks, answers = Queue.new, Queue.new
+      pool = -> { Thread.new { answers << now while asks.pop } }
+      ask = -> { asks << true; answers.pop }
+      HP.label(a: 1) do
+        HP.label(b: 2) { pool.call; assert_equal({ a: "1", b: "2" }, ask.call) }
+        assert_equal({ a: "1" }, ask.call)
+      end
+      assert_equal({}, ask.call)
+      asks << nil
+    RUBY
+  end
+
+  def test_a_thread_that_keeps_its_labels_and_one_that_was_made_outside_of_a_block
+    labelled(<<~'RUBY')
+      asks, answers = Queue.new, Queue.new
+      HP.label(a: 1, inherit: :keep) { Thread.new { answers << now while asks.pop } }
+      asks << true
+      assert_equal({ a: "1" }, answers.pop)
+      HP.label!(service: "web")
+      other = HP.label(a: 1) { Thread.new { sleep; now } }
+      Thread.pass until other.stop?
+      assert_equal({ service: "web" }, other.wakeup.value)
+      assert_equal({ service: "web" }, Thread.new { now }.value)
+    RUBY
+  end
+
+  def test_threads_of_threads_and_of_fibers_have_them_as_long
+    labelled(<<~'RUBY')
+      asks, answers = Queue.new, Queue.new
+      HP.label(a: 1) do
+        Thread.new { Thread.new { answers << now while asks.pop } }.join
+        asks << true
+        assert_equal({ a: "1" }, answers.pop)
+      end
+      asks << true
+      assert_equal({}, answers.pop)
+      asks << nil
+      HP.label(a: 1) { Fiber.new { Thread.new { answers << now while asks.pop } }.resume }
+      asks << true
+      assert_equal({}, answers.pop)
+    RUBY
+  end
+
+  def test_ractors_and_finalizers_have_none_and_a_forked_child_has_them
+    labelled(<<~'RUBY')
+      Warning[:experimental] = false
+      $seen = nil
+      HP.label(a: 1) do
+        assert_equal({}, Ractor.new { ObjectSpace::HeapProfile.labels }.take)
+        ObjectSpace.define_finalizer(+"x", proc { $seen = now })
+        GC.start until $seen
+        assert_equal({}, $seen)
+        assert_equal({ a: "1" }, Marshal.load(IO.popen("-") { |io| io ? io.read : print(Marshal.dump(now)) }))
+      end
+    RUBY
+  end
+
+  def test_each_object_of_a_profile_has_the_labels_of_its_allocation
+    labelled(<<~'RUBY')
+      class Kept; end
+      HP.label!(service: "web")
+      HP.start(interval: 1)
+      kept = Array.new(3) { Kept.new }
+      HP.label(endpoint: "/cart") { kept += Array.new(5) { Kept.new } }
+      thread = Thread.new { Thread.current.name = "worker"; kept += Array.new(7) { Kept.new } }
+      thread.join
+      expected = { { service: "web" } => 3, { service: "web", endpoint: "/cart" } => 5, { service: "web", thread: "worker" } => 7 }
+      profile = HP.snapshot(gc: true)
+      assert_equal expected, labels_of(profile, "Kept")
+      profile.write("profile.pb.gz")
+      assert_equal expected, labels_of(HP.load("profile.pb.gz"), "Kept")
+      assert_equal profile, HP.load("profile.pb.gz")
+      HP.label(endpoint: "/pay") { kept += Array.new(2) { Kept.new } }
+      GC.compact
+      assert_equal({ { service: "web", endpoint: "/pay" } => 2 }, labels_of(HP.snapshot(gc: true) - profile, "Kept"))
+      assert_equal expected.merge({ service: "web", endpoint: "/pay" } => 2), labels_of(HP.snapshot, "Kept")
+    RUBY
+  end
+
+  def test_blocks_of_malloc_have_them_too
+    labelled(<<~'RUBY')
+      HP.start(interval: 1)
+      HP.label(endpoint: "/cart") { $kept = "x" * 1_000_000 }
+      rows = HP.snapshot(owners: false).select { |sample| sample.inuse_malloc_space > 900_000 }
+      assert_equal [{ endpoint: "/cart" }], rows.map(&:labels)
+    RUBY
+  end
+
+  def test_a_run_that_begins_in_a_block_knows_its_labels
+    labelled(<<~'RUBY')
+      class Kept; end
+      HP.label(a: 1) do
+        2.times do
+          HP.start(interval: 1)
+          $kept = Kept.new
+          assert_equal({ { a: "1" } => 1 }, labels_of(HP.snapshot, "Kept"))
+          HP.stop
+        end
+      end
+    RUBY
+  end
+end

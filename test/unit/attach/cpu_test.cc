@@ -1,0 +1,151 @@
+// cpu_test.cc - the kernel's accounts of threads: of a child that computes when it is told to.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern "C" {
+#include "attach/cpu.h"
+}
+
+namespace {
+
+constexpr int64_t kMs = 1000000;
+
+class Cpu : public ::testing::Test {
+  protected:
+    int orders_[2], answers_[2];
+    pid_t child_ = -1;
+    attach_target *target_ = nullptr;
+    heapprof_mem mem_;
+    attach_cpus cpus_ = {};
+
+    void
+    SetUp() override
+    {
+        ASSERT_EQ(0, pipe(orders_));
+        ASSERT_EQ(0, pipe(answers_));
+        child_ = fork();
+        if (child_ == 0) Obey();
+        char error[ATTACH_TARGET_ERROR_MAX];
+        target_ = attach_target_open_pid(child_, error);
+        if (!target_) GTEST_SKIP() << error;
+        rb_heapprof_mem_init(&mem_, SIZE_MAX);
+        attach_cpus_init(&cpus_, target_, &mem_);
+        Sleeps();
+    }
+
+    void
+    TearDown() override
+    {
+        if (target_) attach_cpus_free(&cpus_);
+        attach_target_close(target_);
+        kill(child_, SIGKILL);
+        waitpid(child_, nullptr, 0);
+        for (int fd : {orders_[0], orders_[1], answers_[0], answers_[1]}) close(fd);
+    }
+
+    [[noreturn]] void
+    Obey()
+    {
+        char order;
+        while (read(orders_[0], &order, 1) == 1) {
+            timespec ran;
+            do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ran);
+            while (ran.tv_sec * 1000 + ran.tv_nsec / kMs < 20 * (order - '0'));
+            if (write(answers_[1], &order, 1) != 1) break;
+        }
+        _exit(0);
+    }
+
+    // Until the child waits for an order.
+    void
+    Sleeps() const
+    {
+        char path[64], text[256], *state;
+        snprintf(path, sizeof(path), "/proc/%d/stat", static_cast<int>(child_));
+        do {
+            int fd = open(path, O_RDONLY);
+            ssize_t got = read(fd, text, sizeof(text) - 1);
+            close(fd);
+            text[got > 0 ? got : 0] = 0;
+            state = strrchr(text, ')');
+        } while (state && state[2] != 'S');
+    }
+
+    // The child has used so many times 20 ms, since it began.
+    void
+    Compute(char times)
+    {
+        ASSERT_EQ(1, write(orders_[1], &times, 1));
+        ASSERT_EQ(1, read(answers_[0], &times, 1));
+        Sleeps();
+    }
+};
+
+TEST_F(Cpu, WhatRanBeforeTheFirstLookDoesNotCount) {
+    Compute('1');
+    attach_cpus_begin(&cpus_, true, false);
+    attach_cpu *cpu = attach_cpus_find(&cpus_, child_);
+    ASSERT_TRUE(cpu);
+    EXPECT_LE(20u * kMs, cpu->ran_ns);
+    EXPECT_EQ(0u, cpu->ran_new_ns);
+}
+
+TEST_F(Cpu, WhatRanSinceIsWhatTheClockOfTheProcessSays) {
+    for (bool many : {false, true}) {
+        attach_cpus_begin(&cpus_, true, many);
+        uint64_t before = cpus_.process_ns;
+        attach_cpus_read(&cpus_, child_)->ran_new_ns = 0;
+        Compute(many ? '3' : '2');
+        attach_cpus_begin(&cpus_, true, many);
+        EXPECT_TRUE(attach_cpus_rest_ran_p(&cpus_)) << many;
+        EXPECT_EQ(cpus_.process_ns - before, attach_cpus_read(&cpus_, child_)->ran_new_ns) << many;
+        EXPECT_FALSE(attach_cpus_rest_ran_p(&cpus_)) << many;
+        EXPECT_EQ(many, cpus_.timed);
+    }
+}
+
+TEST_F(Cpu, WithoutAnAccountFileTicksAreCounted) {
+    attach_cpus_begin(&cpus_, false, false);
+    cpus_.no_schedstat = true;
+    attach_cpus_read(&cpus_, child_);
+    Compute('3');
+    attach_cpus_begin(&cpus_, false, false);
+    attach_cpu *cpu = attach_cpus_read(&cpus_, child_);
+    EXPECT_NEAR(60.0 * kMs, static_cast<double>(cpu->ran_ns), 20.0 * kMs); // a tick is 10 ms
+    EXPECT_EQ('S', attach_cpus_state(&cpus_, cpu));
+}
+
+TEST_F(Cpu, AThreadThatHasEndedIsTakenOut) {
+    attach_cpus_begin(&cpus_, true, false);
+    ASSERT_TRUE(attach_cpus_find(&cpus_, child_));
+    uint64_t ran = attach_cpus_find(&cpus_, child_)->ran_ns;
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+    attach_cpus_begin(&cpus_, true, false);
+    EXPECT_FALSE(attach_cpus_read(&cpus_, child_));
+    EXPECT_FALSE(attach_cpus_find(&cpus_, child_));
+    EXPECT_EQ(ran, cpus_.gone_ns);
+    EXPECT_EQ(0u, cpus_.fds);
+}
+
+TEST_F(Cpu, AThreadThatSleepsIsAskedOnce) {
+    attach_cpus_begin(&cpus_, true, false);
+    attach_cpu *cpu = attach_cpus_find(&cpus_, child_);
+    EXPECT_EQ('S', attach_cpus_state(&cpus_, cpu));
+    EXPECT_EQ(cpu->turns, cpu->state_turns);
+    cpu->state_turns--;
+    cpu->state = 'R';
+    EXPECT_EQ('S', attach_cpus_state(&cpus_, cpu));
+}
+
+TEST_F(Cpu, AThreadHasAnAge) {
+    int64_t age = attach_cpu_age_ns(target_, child_);
+    EXPECT_LE(0, age);
+    EXPECT_EQ(-1, attach_cpu_age_ns(target_, 0));
+}
+
+} // namespace
