@@ -11,6 +11,7 @@
 #include "gc/objects/stack.c"
 #include "gc/objects/free_list.c"
 #include "gc/objects/newobj.c"
+#include "gc/objects/late.c"
 #include "gc/objects/free.c"
 #include "gc/objects/move.c"
 #include "gc/objects/verify.c"

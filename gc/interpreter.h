@@ -24,6 +24,10 @@ uintptr_t rb_heapprof_frames_c_method(const rb_execution_context_t *ec);
 uint32_t rb_heapprof_label_now(const rb_execution_context_t *ec);
 const char *rb_heapprof_label_text(uint32_t set, size_t *length);
 
+/* The number that samples of a fiber wait for, whose labels are named late; 0: for nothing.
+ * (vm/labels/labels.c) */
+uint32_t rb_heapprof_label_late(const rb_execution_context_t *ec);
+
 /* Forgets what is known of addresses of code: a GC has marked, and will move and free code.
  * (vm/names/frames.c) */
 void rb_heapprof_frames_forget_code(void);

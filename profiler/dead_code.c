@@ -162,23 +162,6 @@ rename_class(const struct heapprof_site *site, void *data)
 }
 
 static void
-move_living(struct heapprof_tables *tables)
-{
-    const struct heapprof_live_table *live = &tables->live;
-
-    for (uint32_t entry = 1; entry < live->addresses.numbers.end; entry++) {
-        struct heapprof_sample *sample = rb_heapprof_live_table_sample(live, entry);
-        if (!rb_heapprof_address_table_address(&live->addresses, entry)) continue;
-        sample->site = rb_heapprof_sites_same(&tables->sites, sample->site);
-    }
-    for (uint32_t number = 1; number < tables->blocks.numbers.end; number++) {
-        struct heapprof_piece *piece = &tables->blocks.pieces[number];
-        if (piece->site == 0 || piece->site == HEAPPROF_SITE_WAITING) continue;
-        piece->site = rb_heapprof_sites_same(&tables->sites, piece->site);
-    }
-}
-
-static void
 move_owners(struct heapprof_tables *tables)
 {
     for (uint32_t number = 0; (number = rb_heapprof_blocks_next(&tables->blocks, number)) != 0; ) {
@@ -219,7 +202,7 @@ rb_heapprof_dead_code_merge(struct heapprof_tables *tables)
     renaming.once = merging.nameless.code;
     rb_heapprof_stacks_merge(&tables->stacks, &renaming);
     tables->merged_sites += rb_heapprof_sites_merge(&tables->sites, rename_class, &merging, &alive);
-    if (alive) move_living(tables);
+    if (alive) rb_heapprof_tables_follow_sites(tables);
     move_owners(tables);
     rb_heapprof_sites_end_merging(&tables->sites);
     rb_heapprof_stacks_end_merging(&tables->stacks);

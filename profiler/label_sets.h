@@ -28,6 +28,9 @@ enum {
 
 #define HEAPPROF_LABEL_OTHER "(other)"
 
+/* A value that is not known yet (late_sites.h). */
+#define HEAPPROF_LABEL_UNNAMED "(before routing)"
+
 /* Keys of labels that heapprof itself writes. The label of a thread's name is in sets, too. */
 #define HEAPPROF_LABEL_THREAD "thread"
 #define HEAPPROF_LABEL_RESERVED \

@@ -7,7 +7,7 @@
  *     folded     totals of sites that were given up
  *     index      hash(stack, class, label) -> site
  *
- *   I1  no two sites in use have the same stack, class and label.
+ *   I1  no two sites in use have the same stack, class and label, and wait for the same name.
  *   I2  a site in use holds its stack once.
  *   I3  live_samples of a site = samples in the live table that name it.
  *   I4  the sum of all totals, those of folded included, is what was counted. Folding loses where
@@ -23,11 +23,18 @@
 
 #include "base/check.h"
 
+static void
+set_label(struct heapprof_site *site, uint32_t label)
+{
+    site->label = label & (HEAPPROF_LABEL_STRINGS - 1);
+    site->late = (label >> HEAPPROF_LABEL_BITS) & UINT8_MAX;
+}
+
 static uint64_t
 key_hash(const struct heapprof_site *key)
 {
     uint64_t first = (uint64_t)key->stack << 32 | key->class_id;
-    uint64_t second = (uint64_t)key->label << 32 | key->c_path;
+    uint64_t second = (uint64_t)rb_heapprof_site_label(key) << 32 | key->c_path;
 
     return rb_heapprof_index_hash(first + second * UINT64_C(0x9e3779b97f4a7c15));
 }
@@ -51,7 +58,8 @@ find(const struct heapprof_sites *sites, const struct heapprof_site *key)
     for (; (number = rb_heapprof_index_at(&sites->index, probe)) != 0; probe++) {
         const struct heapprof_site *site = &sites->all[number];
         if (site->stack == key->stack && site->class_id == key->class_id &&
-            site->label == key->label && site->c_path == key->c_path)
+            rb_heapprof_site_label(site) == rb_heapprof_site_label(key) &&
+            site->c_path == key->c_path)
             break;
     }
     return number;
@@ -102,11 +110,12 @@ uint32_t
 rb_heapprof_sites_intern_called(struct heapprof_sites *sites, uint32_t stack, uint32_t class_id,
                                 uint32_t label, uint32_t c_path)
 {
-    const struct heapprof_site key = { .stack = stack, .class_id = class_id, .label = label,
-                                       .c_path = c_path & INT32_MAX };
-    struct heapprof_site *site;
-    uint32_t number = find(sites, &key);
+    struct heapprof_site *site, key = { .stack = stack, .class_id = class_id,
+                                        .c_path = c_path & INT32_MAX };
+    uint32_t number;
 
+    set_label(&key, label);
+    number = find(sites, &key);
     if (number) return number;
     if (!reserve(sites)) return 0;
 
@@ -241,6 +250,24 @@ rb_heapprof_sites_merge(struct heapprof_sites *sites,
         merged++;
     }
     return merged;
+}
+
+bool
+rb_heapprof_sites_relabel(struct heapprof_sites *sites, uint32_t number, uint32_t label)
+{
+    struct heapprof_site *site = &sites->all[number];
+
+    rb_heapprof_index_erase(&sites->index, number, hash_i, sites);
+    rb_heapprof_numbers_change(&sites->numbers, number);
+    set_label(site, label);
+    uint32_t same = find(sites, site);
+    if (same == 0) {
+        rb_heapprof_index_insert(&sites->index, hash_i(sites, number), number);
+        return false;
+    }
+    rb_heapprof_numbers_change(&sites->numbers, same);
+    merge_site(sites, site, same);
+    return true;
 }
 
 void

@@ -20,6 +20,11 @@
 /* The site of a piece whose site is not known yet. */
 #define HEAPPROF_SITE_WAITING UINT32_MAX
 
+/* What a site is told of labels: a string, and in the bits above it who names them late. */
+#define HEAPPROF_LABEL_BITS 24
+#define HEAPPROF_LABEL_LATE(number) ((uint32_t)(number) << HEAPPROF_LABEL_BITS)
+#define HEAPPROF_LABEL_STRINGS (UINT32_C(1) << HEAPPROF_LABEL_BITS)
+
 struct heapprof_site {
     uint32_t stack;
     uint32_t class_id;      /* an identity, and perhaps HEAPPROF_SITE_OF_BLOCKS */
@@ -27,7 +32,9 @@ struct heapprof_site {
     uint32_t next_free;     /* link of a free site. In use: 0, except while sites are merged */
     double   alloc_objects; /* weighted, since start; for blocks: requests */
     double   alloc_bytes;
-    uint32_t label;         /* string: the text of a set of labels (label_sets.h); 0: none */
+    uint32_t label : HEAPPROF_LABEL_BITS; /* string: the text of a set of labels (label_sets.h);
+                                             0: none */
+    uint32_t late : 32 - HEAPPROF_LABEL_BITS; /* the labels wait for a name (late_sites.h) */
     uint32_t c_path : 31;   /* in c_paths: the callers of the C function that asks; 0: none known */
     uint32_t used : 1;
 };
@@ -98,6 +105,10 @@ rb_heapprof_sites_same(const struct heapprof_sites *sites, uint32_t site)
     return sites->all[site].next_free ? sites->all[site].next_free : site;
 }
 
+/* Gives a site other labels, as intern is told them. Returns whether another site is equal then:
+ * that stands for it, and this one is in no index. */
+bool rb_heapprof_sites_relabel(struct heapprof_sites *sites, uint32_t number, uint32_t label);
+
 /* Frees the sites that another one stands for. Nothing may name them any more. */
 void rb_heapprof_sites_end_merging(struct heapprof_sites *sites);
 
@@ -112,6 +123,13 @@ static inline uint32_t
 rb_heapprof_site_identity(const struct heapprof_site *site)
 {
     return site->class_id & ~HEAPPROF_SITE_OF_BLOCKS;
+}
+
+/* What intern was told of its labels. */
+static inline uint32_t
+rb_heapprof_site_label(const struct heapprof_site *site)
+{
+    return site->label | HEAPPROF_LABEL_LATE(site->late);
 }
 
 /* A site in use; good until the next intern. */

@@ -75,6 +75,25 @@ rb_heapprof_tables_label(struct heapprof_tables *tables, uint32_t set, const cha
     return string;
 }
 
+/* ---- merging ---- */
+
+void
+rb_heapprof_tables_follow_sites(struct heapprof_tables *tables)
+{
+    const struct heapprof_live_table *live = &tables->live;
+
+    for (uint32_t entry = 1; entry < live->addresses.numbers.end; entry++) {
+        struct heapprof_sample *sample = rb_heapprof_live_table_sample(live, entry);
+        if (!rb_heapprof_address_table_address(&live->addresses, entry)) continue;
+        sample->site = rb_heapprof_sites_same(&tables->sites, sample->site);
+    }
+    for (uint32_t number = 1; number < tables->blocks.numbers.end; number++) {
+        struct heapprof_piece *piece = &tables->blocks.pieces[number];
+        if (piece->site == 0 || piece->site == HEAPPROF_SITE_WAITING) continue;
+        piece->site = rb_heapprof_sites_same(&tables->sites, piece->site);
+    }
+}
+
 /* ---- trimming ---- */
 
 static void

@@ -43,6 +43,10 @@ void rb_heapprof_tables_reserve(struct heapprof_tables *tables);
  * heads. */
 void rb_heapprof_tables_free(struct heapprof_tables *tables);
 
+/* Samples of sites that another one stands for (sites.h) are samples of that one from now on. Under
+ * the blocks' lock, and in time in proportion to what is alive. */
+void rb_heapprof_tables_follow_sites(struct heapprof_tables *tables);
+
 /* The string with the text of a set of labels. It stays until the tables are freed. Returns
  * UINT32_MAX if memory is refused. Set 0 has string 0. */
 uint32_t rb_heapprof_tables_label(struct heapprof_tables *tables, uint32_t set, const char *text,

@@ -149,6 +149,10 @@ void rb_heapprof_gc_redraw_blocks(void);
  * stopped. */
 void rb_heapprof_gc_merge_dead_code(void);
 
+/* Samples that wait for this number get their name (profiler/late_sites.h). */
+struct heapprof_label;
+void rb_heapprof_gc_settle_late(uint32_t number, const struct heapprof_label *name, uint32_t next);
+
 /* settle enters the samples that have waited for the VM lock; part of resolve_all. forget drops
  * them; part of stop. settle_own: this thread has the GVL again, and its Ruby stack is as it was
  * without. Called with the scheduler's lock. */

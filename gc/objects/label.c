@@ -11,6 +11,7 @@
 #include "gc/interpreter.h"
 #include "gc/book/track.h"
 #include "internal/imemo.h"
+#include "profiler/late_sites.h"
 
 /* The identity of the type of the object. Types have small numbers as keys, which are no
  * addresses. */
@@ -68,10 +69,22 @@ enter_label(uint32_t set)
     const char *text = rb_heapprof_label_text(set, &length);
     uint32_t string = rb_heapprof_tables_label(&rb_heapprof.tables, set, text, length);
 
-    return string == UINT32_MAX ? 0 : string;
+    return string >= HEAPPROF_LABEL_STRINGS ? 0 : string;
 }
 
-/* The string with the text of the labels that this fiber has now, and its thread. */
+static bool sampled_lates[HEAPPROF_LATES + 1]; /* whether a sample waits for the number */
+
+/* What a site is told: its labels, and for whom they wait. */
+HEAPPROF_COLD static uint32_t
+late_label(const rb_execution_context_t *ec, uint32_t string)
+{
+    uint32_t number = string ? rb_heapprof_label_late(ec) : 0;
+
+    if (number) sampled_lates[number] = true;
+    return string | HEAPPROF_LABEL_LATE(number);
+}
+
+/* What a site is told of the labels that this fiber has now, and its thread (profiler/sites.h). */
 HEAPPROF_PART static uint32_t
 current_label(void)
 {
@@ -80,5 +93,6 @@ current_label(void)
 
     uint32_t set = rb_heapprof_label_now(ec);
     uint32_t string = rb_heapprof_tables_known_label(&rb_heapprof.tables, set);
-    return string || set == 0 ? string : enter_label(set);
+    if (string == 0 && set != 0) string = enter_label(set);
+    return ec->heapprof_late ? late_label(ec, string) : string;
 }

@@ -90,7 +90,7 @@ site_of(uint32_t stack, uint32_t label, VALUE object)
         known->site < sites->numbers.end) {
         const struct heapprof_site *site = rb_heapprof_sites_get(sites, known->site);
         if (site->used && site->stack == stack && site->class_id == known->class_id &&
-            site->label == label)
+            rb_heapprof_site_label(site) == label)
             return known->site;
     }
     return find_object_site(stack, label, object, known, by_class);

@@ -235,4 +235,162 @@ class TestHeapProfLabels < Test::Unit::TestCase
       end
     RUBY
   end
+
+  # ---- names that come late ----
+
+  LATE = LABELS + <<~'RUBY'
+    class Kept; end
+    $kept = []
+    def keep(number) = number.times { $kept << Kept.new }
+    def endpoints = labels_of(HP.snapshot(gc: true), "Kept").transform_keys { |labels| labels[:endpoint] }
+    def request(name)
+      HP.label(late: :endpoint) do
+        keep 3
+        yield if block_given?
+        HP.label(endpoint: name) { keep 2 } if name
+        keep 1
+      end
+    end
+    HP.start(interval: 1)
+  RUBY
+
+  def late(code) = in_child(LATE + code)
+
+  def test_a_block_that_is_named_late_has_the_name_from_its_beginning_to_its_end
+    late(<<~'RUBY')
+      request("/cart") { assert_equal({ endpoint: "(before routing)" }, now) }
+      assert_equal({}, now)
+      request("/cart")
+      request("/pay")
+      request(nil)
+      assert_equal({ "/cart" => 12, "/pay" => 6, "(before routing)" => 4 }, endpoints)
+      HP.label(late: :endpoint) do
+        HP.label(endpoint: "/pay") {}
+        assert_equal({ endpoint: "/pay" }, now)
+        keep 1
+        HP.label(endpoint: "/other") { keep 1 } # the first name is the block's
+        keep 1
+      end
+      assert_equal({ "/cart" => 12, "/pay" => 8, "/other" => 1, "(before routing)" => 4 }, endpoints)
+      GC.verify_internal_consistency
+    RUBY
+  end
+
+  def test_an_exclamation_mark_a_label_and_c_name_it_as_well
+    late(<<~'RUBY')
+      cart = HP::Label.new(endpoint: "/cart")
+      HP.label(late: :endpoint) { keep 2; HP.label!(endpoint: "/pay"); keep 1 }
+      HP.label(late: :endpoint) { keep 3; HP.label(cart) { keep 1 } }
+      assert_equal({ "/pay" => 3, "/cart" => 4 }, endpoints)
+      assert_equal({}, now)
+    RUBY
+  end
+
+  def test_requests_at_the_same_time_do_not_mix
+    late(<<~'RUBY')
+      fibers = 300.times.map do |i|
+        Fiber.new { request("/#{i}") { Fiber.yield } }
+      end
+      fibers.each(&:resume)
+      fibers.last(200).each(&:resume) # the oldest of 300 have been given up: 255 may wait
+      counts = endpoints
+      100.upto(299) { |i| assert_equal 6, counts["/#{i}"], i }
+      assert_equal 300, counts["(before routing)"]
+      threads = 4.times.map { |i| Thread.new { 20.times { request("/thread #{i}") { Thread.pass } } } }
+      threads.each(&:join)
+      counts = endpoints
+      4.times { |i| assert_equal 120, counts["/thread #{i}"] }
+    RUBY
+  end
+
+  def test_blocks_in_blocks_wait_for_their_own_keys
+    late(<<~'RUBY')
+      HP.label(late: :endpoint) do
+        keep 1
+        HP.label(late: :job) { keep 2; HP.label(job: "Mailer") { keep 4 } }
+        HP.label(late: :tenant) { keep 8 }
+        HP.label(late: :endpoint) { keep 16 }
+        HP.label(endpoint: "/cart") {}
+      end
+      cart = { endpoint: "/cart" }
+      expected = { cart => 17, cart.merge(job: "Mailer") => 6, cart.merge(tenant: "(before routing)") => 8 }
+      assert_equal expected, labels_of(HP.snapshot(gc: true), "Kept")
+      HP.label(late: :endpoint) { HP.label(late: :job) { $kept = [Kept.new]; HP.label(endpoint: "/pay") {} } }
+      assert_equal({ { endpoint: "/pay", job: "(before routing)" } => 1 }, labels_of(HP.snapshot(gc: true), "Kept"))
+    RUBY
+  end
+
+  def test_what_is_made_in_a_block_that_is_named_late_follows_it
+    late(<<~'RUBY')
+      asks, answers = Queue.new, Queue.new
+      fiber = thread = nil
+      HP.label(late: :endpoint) do
+        fiber = Fiber.new { Fiber.yield now; keep 1; now }
+        assert_equal({ endpoint: "(before routing)" }, fiber.resume)
+        thread = Thread.new { answers << now while asks.pop }
+        Thread.new { keep 2; HP.label(endpoint: "/cart") { keep 4 } }.join
+        asks << true
+        assert_equal({ endpoint: "/cart" }, answers.pop)
+        keep 8
+      end
+      assert_equal({ endpoint: "/cart" }, fiber.resume)
+      asks << true
+      assert_equal({}, answers.pop)
+      assert_equal({ "/cart" => 15 }, endpoints)
+      HP.label(late: :endpoint) do
+        ObjectSpace.define_finalizer(+"x", proc { HP.label(endpoint: "/finalizer") {} })
+        GC.start
+        Warning[:experimental] = false
+        Ractor.new { ObjectSpace::HeapProfile.label(endpoint: "/ractor") {} }.take
+        assert_equal({ endpoint: "(before routing)" }, now)
+      end
+    RUBY
+  end
+
+  def test_blocks_of_malloc_and_what_is_dead_are_named_late
+    late(<<~'RUBY')
+      HP.label(late: :endpoint) do
+        $kept = "x" * 1_000_000
+        1000.times { Kept.new }
+        HP.label(endpoint: "/cart") {}
+      end
+      rows = HP.snapshot(gc: true, owners: false)
+      assert_equal [{ endpoint: "/cart" }], rows.select { |sample| sample.inuse_malloc_space > 900_000 }.map(&:labels)
+      made = rows.select { |sample| sample.class_name == "Kept" }
+      assert_equal({ { endpoint: "/cart" } => 1000 }, made.group_by(&:labels).transform_values { |samples| samples.sum(&:alloc_objects).round })
+    RUBY
+  end
+
+  def test_a_run_that_begins_or_ends_before_the_name
+    late(<<~'RUBY')
+      HP.label(late: :endpoint) do
+        keep 1
+        HP.stop
+        $kept.clear
+        HP.start(interval: 1)
+        keep 2
+        HP.label(endpoint: "/cart") {}
+        assert_equal({ "/cart" => 2 }, endpoints)
+      end
+      HP.label(late: :endpoint) { keep 3; HP.stop; HP.label(endpoint: "/pay") {} }
+      HP.start(interval: 1)
+      begin
+        HP.label(late: :endpoint) { keep 4; raise "x" }
+      rescue RuntimeError
+        keep 5
+      end
+      assert_equal({ "(before routing)" => 4, nil => 5 }, endpoints)
+    RUBY
+  end
+
+  def test_late_is_one_key_of_a_block
+    late(<<~'RUBY')
+      [-> { HP.label!(late: :endpoint) }, -> { HP::Label.new(late: :endpoint) }].each do |wrong|
+        assert_equal "label: late: wants a block of label", assert_raise(ArgumentError, &wrong).message
+      end
+      assert_equal "label: the key :class is heapprof's own", assert_raise(ArgumentError) { HP.label(late: :class) {} }.message
+      assert_match(/a key is a Symbol or a String, not/, assert_raise(ArgumentError) { HP.label(late: [:a]) {} }.message)
+      assert_equal({}, now)
+    RUBY
+  end
 end

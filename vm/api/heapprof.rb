@@ -333,13 +333,21 @@ module ObjectSpace
     #          of an outer block; +nil+ takes a key away. Or a Label, for which nothing is made. Values
     #          are text, numbers, true or false. There are at most 16 keys, and 1000 values of each
     #          (+labels+ of RUBY_HEAPPROF); a value beyond is "(other)". So never use an ID as a value.
-    #          With <tt>inherit: :keep</tt>, threads that are made in the block keep its labels.
+    #          With <tt>inherit: :keep</tt>, threads that are made in the block keep its labels. With
+    #          <tt>late: :endpoint</tt>, the value of this key is not known yet (see below).
     #
     # The labels belong to the fiber. A fiber that is made in the block has them, too. So does a thread,
     # but only until the block ends. Ractors have none of them. An Enumerator has those of the code
     # that calls it.
     #
     #   ObjectSpace::HeapProfile.label(endpoint: "POST /cart") { serve(request) }
+    #
+    # With +late+ the block has the label "(before routing)" until a label in it gives the key a value.
+    # Then all that the block has allocated before, and all that it allocates later, has that value:
+    #
+    #   ObjectSpace::HeapProfile.label(late: :endpoint) do
+    #     ObjectSpace::HeapProfile.label(endpoint: "POST /cart") { serve(request) }
+    #   end
     #
     # It costs a method call if the profiler does not run. Raises ArgumentError for a key that heapprof
     # itself uses, and for other objects.

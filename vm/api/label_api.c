@@ -11,6 +11,7 @@
 #include "ruby/encoding.h"
 #include "base/utf8.h"
 #include "vm/labels/labels.h"
+#include "vm/labels/sets.h"
 #include "profiler/label_sets.h"
 
 static VALUE cLabel;
@@ -40,6 +41,7 @@ new_label(VALUE klass, rb_heapprof_label_state state, bool exact)
 
 struct reading {
     uint32_t set;
+    uint32_t unnamed;            /* the set of the label that is named late; 0: none is */
     bool     keep;
 };
 
@@ -110,14 +112,32 @@ add(uint32_t set, struct heapprof_label *label, VALUE text)
     return set;
 }
 
+static void
+read_late(VALUE key, struct reading *reading)
+{
+    struct heapprof_label label = read_key(key);
+
+    if (reading->unnamed)
+        rb_raise(rb_eArgError, "label: late: is one key, not %+"PRIsVALUE, key);
+    label.value = HEAPPROF_LABEL_UNNAMED;
+    label.value_length = sizeof(HEAPPROF_LABEL_UNNAMED) - 1;
+    reading->set = rb_heapprof_label_add(reading->set, &label);
+    reading->unnamed = rb_heapprof_label_add(0, &label);
+}
+
 static bool
 option_p(VALUE key, VALUE value, struct reading *reading)
 {
-    static ID inherit, keep;
+    static ID inherit, keep, late;
 
     if (!inherit) {
         inherit = rb_intern("inherit");
         keep = rb_intern("keep");
+        late = rb_intern("late");
+    }
+    if (key == ID2SYM(late)) {
+        read_late(value, reading);
+        return true;
     }
     if (key != ID2SYM(inherit)) return false;
     if (value != ID2SYM(keep))
@@ -150,6 +170,16 @@ read_labels(uint32_t base, VALUE labels)
     return reading;
 }
 
+/* The same where there is no block in which a name could come. */
+static struct reading
+read_known(uint32_t base, VALUE labels)
+{
+    struct reading reading = read_labels(base, labels);
+
+    if (reading.unnamed) rb_raise(rb_eArgError, "label: late: wants a block of label");
+    return reading;
+}
+
 /* ---- the primitives ---- */
 
 static const struct label *
@@ -161,7 +191,7 @@ label_of(VALUE object)
 static uint32_t
 set_of(const struct label *label)
 {
-    return (uint32_t)(label->state >> 30) & INT32_MAX;
+    return rb_heapprof_label_state_label(label->state) & INT32_MAX;
 }
 
 VALUE
@@ -173,7 +203,9 @@ rb_heapprof_label_api_begin(rb_execution_context_t *ec, VALUE labels)
 
     if (label) reading = (struct reading){ .set = rb_heapprof_label_both(base, set_of(label)) };
     else reading = read_labels(base, labels);
-    return ULL2NUM(rb_heapprof_label_begin(ec, reading.set, reading.keep));
+    return ULL2NUM(reading.unnamed ? rb_heapprof_label_begin_late(ec, reading.set, reading.keep,
+                                                                  reading.unnamed)
+                                   : rb_heapprof_label_begin(ec, reading.set, reading.keep));
 }
 
 VALUE
@@ -190,11 +222,11 @@ rb_heapprof_label_api_change(rb_execution_context_t *ec, VALUE labels)
     rb_heapprof_label_state state = rb_heapprof_label_state_of(ec);
     const struct label *label = label_of(labels);
 
-    if (label && label->exact) ec->heapprof_label = (uint32_t)(label->state >> 30);
+    if (label && label->exact) ec->heapprof_label = rb_heapprof_label_state_label(label->state);
     else {
         uint32_t base = rb_heapprof_label_set_of(ec);
-        ec->heapprof_label = label ? rb_heapprof_label_both(base, set_of(label))
-                                   : read_labels(base, labels).set;
+        rb_heapprof_label_change(ec, label ? rb_heapprof_label_both(base, set_of(label))
+                                           : read_known(base, labels).set);
     }
     return new_label(cLabel, state, true);
 }
@@ -248,8 +280,7 @@ static VALUE
 label_s_new(int argc, VALUE *argv, VALUE klass)
 {
     rb_check_arity(argc, 1, 1);
-    struct reading reading = read_labels(0, argv[0]);
-    return new_label(klass, (rb_heapprof_label_state)reading.set << 30, false);
+    return new_label(klass, rb_heapprof_label_state_for(read_known(0, argv[0]).set), false);
 }
 
 static VALUE

@@ -18,17 +18,20 @@
  *   I1  A lease leads to a set in at most LEASES steps, for it never leads to itself.
  */
 #include "vm/labels/labels.h"
-#include "gc/book/state.h"
 #include "gc/interpreter.h"
 #include "ruby/heapprof.h"
 #include "base/utf8.h"
 #include "profiler/label_sets.h"
+#include "vm/labels/late.h"
+#include "vm/labels/sets.h"
 #include "vm_sync.h"
 
 #define LEASED (UINT32_C(1) << 31) /* of heapprof_label: the rest is the number of a lease */
-#define FOREIGN (UINT32_C(1) << 29) /* of heapprof_scope */
+#define FOREIGN (UINT32_C(1) << 28) /* of heapprof_scope, which has no more bits */
+#define SCOPE_BITS 29
+#define STATE_LATE (UINT64_C(1) << 61) /* of a state: its block is late; a Fixnum has 62 bits */
 
-enum { SCOPE_NONE, SCOPE_OPEN, SCOPE_KEEP, FIRST_LEASE = 16, LEASES = 4096, COMBINED = 256 };
+enum { SCOPE_NONE, SCOPE_OPEN, SCOPE_KEEP, FIRST_LEASE = 16, LEASES = 4096 };
 
 struct lease {
     uint32_t number;             /* 0: none */
@@ -36,38 +39,18 @@ struct lease {
     uint32_t next;               /* another lease of the same block; 0: none */
 };
 
-/* Sets that the name of a thread was added to. */
-struct combined {
-    uint32_t set, name, both;
-};
-
 static struct {
-    struct heapprof_mem mem;
-    struct heapprof_label_sets sets;
-    bool     begun;
-    uint32_t last_lease;
-    struct lease *leases;        /* by number modulo LEASES; NULL: none yet */
-    size_t   leases_capacity;
-    struct combined combined[COMBINED];
-} labels;
-
-static struct heapprof_label_sets *
-all_sets(void)
-{
-    if (!labels.begun) {
-        rb_heapprof_mem_init(&labels.mem, SIZE_MAX);
-        rb_heapprof_label_sets_init(&labels.sets, &labels.mem);
-        labels.begun = true;
-    }
-    return &labels.sets;
-}
+    uint32_t last;
+    struct lease *all;           /* by number modulo LEASES; NULL: none yet */
+    size_t   capacity;
+} leases;
 
 /* ---- leases ---- */
 
 static struct lease *
 find_lease(uint32_t number)
 {
-    struct lease *lease = labels.leases ? &labels.leases[number % LEASES] : NULL;
+    struct lease *lease = leases.all ? &leases.all[number % LEASES] : NULL;
 
     return lease && lease->number == number ? lease : NULL;
 }
@@ -76,12 +59,12 @@ find_lease(uint32_t number)
 static uint32_t
 new_lease(uint32_t label, uint32_t next)
 {
-    if (!HEAPPROF_MEM_GROW(&labels.mem, labels.leases, labels.leases_capacity, LEASES)) return 0;
-    labels.last_lease = labels.last_lease < FIRST_LEASE || labels.last_lease + 1 == FOREIGN
-                            ? FIRST_LEASE : labels.last_lease + 1;
-    labels.leases[labels.last_lease % LEASES] =
-        (struct lease){ .number = labels.last_lease, .label = label, .next = next };
-    return labels.last_lease;
+    if (!HEAPPROF_MEM_GROW(rb_heapprof_label_mem(), leases.all, leases.capacity, LEASES)) return 0;
+    leases.last = leases.last < FIRST_LEASE || leases.last + 1 == FOREIGN
+                      ? FIRST_LEASE : leases.last + 1;
+    leases.all[leases.last % LEASES] =
+        (struct lease){ .number = leases.last, .label = label, .next = next };
+    return leases.last;
 }
 
 /* Where a label leads to. */
@@ -142,7 +125,19 @@ end_leases(uint32_t number, uint32_t label)
 rb_heapprof_label_state
 rb_heapprof_label_state_of(const rb_execution_context_t *ec)
 {
-    return (uint64_t)ec->heapprof_label << 30 | ec->heapprof_scope;
+    return (uint64_t)ec->heapprof_label << SCOPE_BITS | ec->heapprof_scope;
+}
+
+uint32_t
+rb_heapprof_label_state_label(rb_heapprof_label_state state)
+{
+    return (uint32_t)(state >> SCOPE_BITS);
+}
+
+rb_heapprof_label_state
+rb_heapprof_label_state_for(uint32_t set)
+{
+    return (uint64_t)set << SCOPE_BITS;
 }
 
 rb_heapprof_label_state
@@ -150,9 +145,19 @@ rb_heapprof_label_begin(rb_execution_context_t *ec, uint32_t set, bool keep)
 {
     rb_heapprof_label_state before = rb_heapprof_label_state_of(ec);
 
-    ec->heapprof_label = set;
     ec->heapprof_scope = keep ? SCOPE_KEEP : SCOPE_OPEN;
+    rb_heapprof_label_change(ec, set);
     return before;
+}
+
+rb_heapprof_label_state
+rb_heapprof_label_begin_late(rb_execution_context_t *ec, uint32_t set, bool keep, uint32_t unnamed)
+{
+    rb_heapprof_label_state before = rb_heapprof_label_begin(ec, set, keep);
+
+    if (rb_heapprof_late_waits_p(ec->heapprof_late, unnamed)) return before;
+    ec->heapprof_late = rb_heapprof_late_begin(ec->heapprof_late, unnamed);
+    return before | STATE_LATE;
 }
 
 void
@@ -160,8 +165,9 @@ rb_heapprof_label_end(rb_execution_context_t *ec, rb_heapprof_label_state before
 {
     uint32_t lease = ec->heapprof_scope;
 
-    ec->heapprof_label = (uint32_t)(before >> 30);
-    ec->heapprof_scope = (uint32_t)(before & ((UINT32_C(1) << 30) - 1));
+    if (before & STATE_LATE) ec->heapprof_late = rb_heapprof_late_end(ec->heapprof_late);
+    ec->heapprof_label = rb_heapprof_label_state_label(before);
+    ec->heapprof_scope = (uint32_t)(before & ((UINT64_C(1) << SCOPE_BITS) - 1));
     if (lease < FIRST_LEASE || lease & FOREIGN) return;
     unsigned int lev;
     RB_VM_LOCK_ENTER_LEV(&lev);
@@ -171,79 +177,33 @@ rb_heapprof_label_end(rb_execution_context_t *ec, rb_heapprof_label_state before
 
 /* ---- sets ---- */
 
+/* Names that came late included. */
+static uint32_t
+set_now(const rb_execution_context_t *ec)
+{
+    uint32_t set = set_of(ec->heapprof_label);
+
+    return ec->heapprof_late ? rb_heapprof_late_set(ec->heapprof_late, set) : set;
+}
+
 uint32_t
 rb_heapprof_label_set_of(const rb_execution_context_t *ec)
 {
-    if (!(ec->heapprof_label & LEASED)) return ec->heapprof_label;
+    if (!(ec->heapprof_label & LEASED) && !ec->heapprof_late) return ec->heapprof_label;
     unsigned int lev;
     RB_VM_LOCK_ENTER_LEV(&lev);
-    uint32_t set = set_of(ec->heapprof_label);
-    RB_VM_LOCK_LEAVE_LEV(&lev);
-    return set;
-}
-
-uint32_t
-rb_heapprof_label_add(uint32_t base, const struct heapprof_label *label)
-{
-    unsigned int lev;
-
-    RB_VM_LOCK_ENTER_LEV(&lev);
-    struct heapprof_label_sets *sets = all_sets();
-    uint32_t set = sets->values_most ? rb_heapprof_label_sets_with(sets, base, label) : base;
-    RB_VM_LOCK_LEAVE_LEV(&lev);
-    return set;
-}
-
-uint32_t
-rb_heapprof_label_remove(uint32_t base, const char *key, size_t key_length)
-{
-    unsigned int lev;
-
-    RB_VM_LOCK_ENTER_LEV(&lev);
-    uint32_t set = rb_heapprof_label_sets_without(all_sets(), base, key, key_length);
-    RB_VM_LOCK_LEAVE_LEV(&lev);
-    return set;
-}
-
-uint32_t
-rb_heapprof_label_both(uint32_t base, uint32_t more)
-{
-    unsigned int lev;
-
-    if (base == 0 || base == more) return more;
-    RB_VM_LOCK_ENTER_LEV(&lev);
-    struct combined *known = &labels.combined[(base * 31 + more) % COMBINED];
-    if (known->set != base || known->name != more) {
-        uint32_t both = rb_heapprof_label_sets_both(all_sets(), base, more);
-        *known = (struct combined){ base, more, both };
-    }
-    uint32_t set = known->both;
+    uint32_t set = set_now(ec);
     RB_VM_LOCK_LEAVE_LEV(&lev);
     return set;
 }
 
 void
-rb_heapprof_label_limit(uint32_t values)
+rb_heapprof_label_change(rb_execution_context_t *ec, uint32_t set)
 {
-    all_sets()->values_most = values;
-}
+    uint32_t before = ec->heapprof_late ? rb_heapprof_label_set_of(ec) : 0;
 
-uint64_t
-rb_heapprof_label_others(void)
-{
-    return all_sets()->others;
-}
-
-uint64_t
-rb_heapprof_label_refused(void)
-{
-    return all_sets()->refused;
-}
-
-const char *
-rb_heapprof_label_text_of(uint32_t set, size_t *length)
-{
-    return rb_heapprof_label_sets_text(&labels.sets, set, length);
+    ec->heapprof_label = set;
+    if (ec->heapprof_late) rb_heapprof_late_name(ec->heapprof_late, before, set);
 }
 
 /* ---- for gc/ ---- */
@@ -251,15 +211,15 @@ rb_heapprof_label_text_of(uint32_t set, size_t *length)
 uint32_t
 rb_heapprof_label_now(const rb_execution_context_t *ec)
 {
-    uint32_t set = set_of(ec->heapprof_label), name = rb_ec_thread_ptr(ec)->heapprof_name;
+    uint32_t set = set_now(ec), name = rb_ec_thread_ptr(ec)->heapprof_name;
 
     return name == 0 ? set : set == 0 ? name : rb_heapprof_label_both(set, name);
 }
 
-const char *
-rb_heapprof_label_text(uint32_t set, size_t *length)
+uint32_t
+rb_heapprof_label_late(const rb_execution_context_t *ec)
 {
-    return rb_heapprof_label_sets_text(&labels.sets, set, length);
+    return rb_heapprof_late_number(ec->heapprof_late);
 }
 
 /* ---- for MRI ---- */
@@ -284,6 +244,7 @@ rb_heapprof_label_thread(rb_execution_context_t *ec, rb_execution_context_t *mad
     unsigned int lev;
 
     made->heapprof_scope = SCOPE_NONE;
+    made->heapprof_late = ec->heapprof_late;
     made->heapprof_label = ec->heapprof_label;
     if (ec->heapprof_label == 0 || ec->heapprof_scope == SCOPE_NONE) return;
     RB_VM_LOCK_ENTER_LEV(&lev);
@@ -299,6 +260,7 @@ rb_heapprof_label_resumed(const rb_execution_context_t *ec, rb_execution_context
 
     if (scope != SCOPE_NONE && !(scope & FOREIGN)) return;
     resumed->heapprof_label = ec->heapprof_label;
+    resumed->heapprof_late = ec->heapprof_late;
     resumed->heapprof_scope = ec->heapprof_scope == SCOPE_NONE ? SCOPE_NONE : FOREIGN;
 }
 
@@ -359,7 +321,7 @@ rb_heapprof_label_set(rb_heapprof_label_t label)
     rb_execution_context_t *ec = GET_EC();
     rb_heapprof_label_t before = rb_heapprof_label_set_of(ec);
 
-    ec->heapprof_label = label;
+    rb_heapprof_label_change(ec, label);
     return before;
 }
 

@@ -2,10 +2,11 @@
 #define HEAPPROF_VM_LABELS_H
 /* labels.h - which labels a fiber has (profiler/label_sets.h has the sets).
  *
- * Two words in the execution context of a fiber, so a switch of fibers costs nothing:
+ * Words in the execution context of a fiber, so a switch of fibers costs nothing:
  *
  *     heapprof_label   a set; or a lease, of a thread that was made in a block of `label`
  *     heapprof_scope   what threads that are made now get
+ *     heapprof_late    the innermost block that names a label late (late.h); 0: none
  *
  * A lease is a set until the block ends in which the thread was made. Then it is what was outside
  * of the block. So a thread of a pool does not keep the name of the request that made it:
@@ -15,8 +16,6 @@
  * Under the GVL; sets and leases under the VM lock. */
 #include "ruby/ruby.h"
 #include "vm_core.h"
-
-struct heapprof_label; /* profiler/label_sets.h */
 
 /* What a fiber had before a block of `label`, in a word. */
 typedef uint64_t rb_heapprof_label_state;
@@ -29,23 +28,19 @@ rb_heapprof_label_state rb_heapprof_label_begin(rb_execution_context_t *ec, uint
                                                 bool keep);
 void rb_heapprof_label_end(rb_execution_context_t *ec, rb_heapprof_label_state before);
 
-/* The set that a fiber has, without its thread's name. Ends what a lease has been. */
+/* The same for a block that names one of its labels late (late.h): unnamed is the set of that. */
+rb_heapprof_label_state rb_heapprof_label_begin_late(rb_execution_context_t *ec, uint32_t set,
+                                                     bool keep, uint32_t unnamed);
+
+/* The label of a state: a set, or a lease. A state with that set. */
+uint32_t rb_heapprof_label_state_label(rb_heapprof_label_state state);
+rb_heapprof_label_state rb_heapprof_label_state_for(uint32_t set);
+
+/* From now on the fiber has that set. */
+void rb_heapprof_label_change(rb_execution_context_t *ec, uint32_t set);
+
+/* The set that a fiber has, without its thread's name. */
 uint32_t rb_heapprof_label_set_of(const rb_execution_context_t *ec);
-
-/* Makes sets, under the VM lock (profiler/label_sets.h). */
-uint32_t rb_heapprof_label_add(uint32_t base, const struct heapprof_label *label);
-uint32_t rb_heapprof_label_remove(uint32_t base, const char *key, size_t key_length);
-uint32_t rb_heapprof_label_both(uint32_t base, uint32_t more);
-
-/* The text of a set (profiler/label_sets.h), good until the next set is made. */
-const char *rb_heapprof_label_text_of(uint32_t set, size_t *length);
-
-/* Sets how many values a key may have; 0: there are no labels. */
-void rb_heapprof_label_limit(uint32_t values);
-
-/* How many values became "(other)", and how many labels were left out, since the process began. */
-uint64_t rb_heapprof_label_others(void);
-uint64_t rb_heapprof_label_refused(void);
 
 /* For MRI (patches): a fiber that is made, of which the words are copies of those of ec; a thread
  * that is made; the fiber of an Enumerator, which is about to be resumed (vm/fibers.h); a thread's

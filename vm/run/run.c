@@ -8,7 +8,8 @@
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
 #include "vm/run/run.h"
-#include "vm/labels/labels.h"
+#include "vm/labels/late.h"
+#include "vm/labels/sets.h"
 #include "vm/names/caller_names.h"
 #include "vm/names/frames.h"
 #include "gc/book/state.h"
@@ -74,6 +75,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
         rb_heapprof_gc_unlock_blocks();
         rb_heapprof_caller_names_add_wrappers(&wrappers);
         rb_heapprof_label_limit(options->labels);
+        rb_heapprof_late_settle = rb_heapprof_gc_settle_late;
         if (!allocator_tells) rb_heapprof.run.before = rb_heapprof_rss_code();
         rb_heapprof_gc_start();
         rb_heapprof_gc_end_change();

@@ -1,0 +1,33 @@
+#ifndef HEAPPROF_VM_LABELS_SETS_H
+#define HEAPPROF_VM_LABELS_SETS_H
+/* sets.h - the sets of labels of this process (profiler/label_sets.h), under the VM lock. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct heapprof_label; /* profiler/label_sets.h */
+struct heapprof_mem;
+
+/* Makes sets. both: more decides where both have a key. */
+uint32_t rb_heapprof_label_add(uint32_t base, const struct heapprof_label *label);
+uint32_t rb_heapprof_label_remove(uint32_t base, const char *key, size_t key_length);
+uint32_t rb_heapprof_label_both(uint32_t base, uint32_t more);
+
+/* Reads the label with that key in a set. Returns false if there is none. Its value is good until
+ * the next set is made. */
+bool rb_heapprof_label_find(uint32_t set, struct heapprof_label *label);
+
+/* The text of a set, good until the next set is made. */
+const char *rb_heapprof_label_text_of(uint32_t set, size_t *length);
+
+/* Sets how many values a key may have; 0: there are no labels. */
+void rb_heapprof_label_limit(uint32_t values);
+
+/* How many values became "(other)", and how many labels were left out, since the process began. */
+uint64_t rb_heapprof_label_others(void);
+uint64_t rb_heapprof_label_refused(void);
+
+/* The memory of labels, which nothing limits but their own limits. */
+struct heapprof_mem *rb_heapprof_label_mem(void);
+
+#endif
