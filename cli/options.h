@@ -20,6 +20,7 @@
     LETTER(COUNT,    "--count",    'n', "N",       "How many rows are shown") \
     LETTER(FOCUS,    "--focus",    'f', "RE",      "Only what has a frame that matches") \
     LETTER(IGNORE,   "--ignore",   'i', "RE",      "Only what has no frame that matches") \
+    WORD(FOCUS_LABEL, "--focus-label", "KEY=RE", "Only what has a label that matches") \
     LETTER(ALL,      "--all",      'a', NULL,      "Also what is harmless") \
     LETTER(LEAST,    "--least",    'l', "PERCENT", "Nothing below this part of the whole") \
     WORD(DEPTH,      "--depth",       "N",       "How many levels of a tree are shown") \

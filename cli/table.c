@@ -16,7 +16,7 @@
 struct asked {
     struct report_question question;
     struct report_look look;
-    regex_t focus, ignore;
+    regex_t focus, ignore, label_focus;
     size_t most; /* growth that --fail-over allows */
 };
 
@@ -37,6 +37,26 @@ compile(const struct cli *cli, enum cli_option_id option, regex_t *regex, const 
 
     if (report_pattern_compile(pattern, regex, where, error)) return true;
     cli_usage(cli, "%s=%s: %s", cli_option_words[option].name, pattern, error);
+    return false;
+}
+
+/* The same for KEY=RE of --focus-label. */
+static bool
+compile_label(const struct cli *cli, struct asked *asked)
+{
+    const char *text = cli->values[CLI_FOCUS_LABEL], *equals = text ? strchr(text, '=') : NULL;
+    char error[REPORT_PATTERN_ERROR_MAX];
+
+    if (!text) return true;
+    if (!equals || equals == text) {
+        cli_usage(cli, "%s: expected KEY=RE, as endpoint=^/cart, got '%s'",
+                  cli_option_words[CLI_FOCUS_LABEL].name, text);
+        return false;
+    }
+    asked->question.label_focus_text = text;
+    if (report_pattern_compile(equals + 1, &asked->label_focus, &asked->question.label_focus,
+                               error)) return true;
+    cli_usage(cli, "%s=%s: %s", cli_option_words[CLI_FOCUS_LABEL].name, text, error);
     return false;
 }
 
@@ -82,7 +102,8 @@ ask(const struct cli *cli, struct asked *asked)
     asked->look.limit = (size_t)count;
     asked->question.frames = cli->values[CLI_JSON] ? REPORT_WHOLE_STACKS : (size_t)frames;
     return compile(cli, CLI_FOCUS, &asked->focus, &asked->question.focus) &&
-           compile(cli, CLI_IGNORE, &asked->ignore, &asked->question.ignore);
+           compile(cli, CLI_IGNORE, &asked->ignore, &asked->question.ignore) &&
+           compile_label(cli, asked);
 }
 
 /* Shows one table, of the groups that the question names. */
@@ -279,6 +300,7 @@ cli_table(struct cli *cli, enum cli_table_of of)
     }
     if (asked.question.focus) regfree(&asked.focus);
     if (asked.question.ignore) regfree(&asked.ignore);
+    if (asked.question.label_focus) regfree(&asked.label_focus);
     while (read > 0) rb_heapprof_model_free(models[--read]);
     free(models);
     free(types);

@@ -15,6 +15,7 @@
     {CLI_FOCUS, NULL, \
      "Only samples with a function, file, C function or library that matches (POSIX extended)"}, \
     {CLI_IGNORE, NULL, "Only samples without one that matches"}, \
+    {CLI_FOCUS_LABEL, NULL, "Only samples with a label that matches, as endpoint=^/cart"}, \
     {CLI_FRAMES, NULL, "Show the N innermost frames of a call site (default: 3)"}, \
     {CLI_APP, NULL, "Where the application's code is (default: as the file says)"}, \
     {CLI_JSON, NULL, "Write JSON"}, \

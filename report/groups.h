@@ -33,12 +33,21 @@ struct report_question {
     const char    *type;       /* of the value; NULL: the first profile's default */
     const regex_t *focus; /* samples with a frame, caller or VM table that matches; NULL: all */
     const regex_t *ignore;     /* and without one that matches this; NULL: none */
+    const regex_t *label_focus;  /* samples with a label of that key that matches; NULL: all */
     const char    *focus_text, *ignore_text; /* the same, as the user gave them */
+    const char    *label_focus_text; /* KEY=RE */
     size_t frames; /* of SITE: how many of the innermost frames count; the rest is not shown */
     enum report_sort sort;     /* CUMULATIVE: of a group that has cumulative figures */
     const char    *directory;  /* where the application is; NULL: as the profile says */
     uint32_t       together;   /* profiles in a column, one of each process; 0 means 1 */
 };
+
+/* Returns whether the question leaves samples out. */
+static inline bool
+report_question_narrow_p(const struct report_question *question)
+{
+    return question->focus || question->ignore || question->label_focus;
+}
 
 /* Sets the group by its name: "site", "function", ..., "label:KEY". Returns false if no group has
  * that name. */

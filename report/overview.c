@@ -30,7 +30,7 @@ growth_of_all_p(const struct report_groups *groups)
     const struct heapprof_model *model = groups->models[0];
     const char *type = rb_heapprof_model_string(model, model->types[groups->types[0]].type, NULL);
 
-    return groups->columns > 1 && !groups->question.focus && !groups->question.ignore &&
+    return groups->columns > 1 && !report_question_narrow_p(&groups->question) &&
            !strcmp(type, "inuse_space");
 }
 

@@ -1,4 +1,4 @@
-/* pattern.c - compiles the regular expressions that --focus and --ignore take. */
+/* pattern.c - compiles the regular expressions that --focus, --ignore and --focus-label take. */
 #include "report/pattern.h"
 
 bool

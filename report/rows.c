@@ -325,14 +325,20 @@ put_no_label(FILE *out, const struct report_groups *groups)
     return true;
 }
 
+/* "no sample has a frame that matches Cart and a label that matches endpoint=^/cart" */
 static void
 put_no_match(FILE *out, const struct report_question *question)
 {
-    if (!question->focus)
-        fprintf(out, "every sample has a frame that matches %s", question->ignore_text);
-    else fprintf(out, "no sample has a frame that matches %s", question->focus_text);
-    if (question->focus && question->ignore)
-        fprintf(out, " and none that matches %s", question->ignore_text);
+    bool every = !question->focus && !question->label_focus;
+    const char *and = " and ";
+
+    fprintf(out, "%s sample has ", every ? "every" : "no");
+    if (question->focus) fprintf(out, "a frame that matches %s", question->focus_text);
+    else and = "";
+    if (question->label_focus)
+        fprintf(out, "%sa label that matches %s", and, question->label_focus_text);
+    if (question->ignore)
+        fprintf(out, "%s that matches %s", every ? "a frame" : " and none", question->ignore_text);
 }
 
 char *
@@ -341,7 +347,7 @@ report_why_empty(const struct report_groups *groups)
     bool by_label =
              groups->question.group == REPORT_LABEL || groups->question.group == REPORT_CLASS,
          room = true;
-    bool no_match = (groups->question.focus || groups->question.ignore) && !groups->any_wanted;
+    bool no_match = report_question_narrow_p(&groups->question) && !groups->any_wanted;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);

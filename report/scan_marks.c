@@ -3,6 +3,7 @@
 #include "report/scan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/own.h"
 
@@ -32,6 +33,24 @@ marks_of_label(const struct report_scan *scan, const struct heapprof_model_label
     return scan->text_marks[label->str];
 }
 
+/* Whether the sample has the label, with a value that matches. */
+static bool
+label_wanted_p(const struct report_scan *scan, const struct heapprof_samples *samples)
+{
+    const struct report_question *question = &scan->groups->question;
+    char buffer[REPORT_LABEL_MAX];
+    size_t key_length = strcspn(question->label_focus_text, "=");
+
+    for (uint32_t i = 0; i < samples->label_count; i++) {
+        const struct heapprof_model_label *label = &samples->labels[i];
+        const char *key = rb_heapprof_model_string(scan->model, label->key, NULL);
+        if (strncmp(key, question->label_focus_text, key_length) || key[key_length]) continue;
+        const char *text = report_label_text(scan->model, label, buffer);
+        if (!regexec(question->label_focus, text, 0, NULL, 0)) return true;
+    }
+    return false;
+}
+
 bool
 report_scan_wanted_p(const struct report_scan *scan, const struct heapprof_samples *samples,
                      const char *vm)
@@ -39,6 +58,7 @@ report_scan_wanted_p(const struct report_scan *scan, const struct heapprof_sampl
     const struct report_question *question = &scan->groups->question;
     unsigned marks;
 
+    if (question->label_focus && !label_wanted_p(scan, samples)) return false;
     if (!question->focus && !question->ignore) return true;
     marks = marks_of_label(scan, report_find_label(samples, "caller"));
     if (vm) marks |= marks_of_label(scan, report_find_label(samples, "owner"));

@@ -182,6 +182,30 @@ class TestHeapprofRows < Test::Unit::TestCase
     end
   end
 
+  def endpoints
+    profile.sample(CART, [0, 9000], class: "String", endpoint: "GET /cart").sample(CART, [0, 7000], class: "String", endpoint: "POST /cart", tenant: "b2b")
+           .sample(CART, [0, 5000], class: "Array", endpoint: "GET /pay").sample(CART, [0, 3000], class: "String")
+  end
+
+  def test_focus_label_looks_at_the_labels_of_that_key
+    in_directory do
+      write("heap", endpoints)
+      { "endpoint=/cart$" => [9000, 7000], "endpoint=^POST" => [7000], "endpoint=" => [9000, 7000, 5000], "tenant=b2b" => [7000],
+        "class=Arr" => [5000], "end=/cart" => [], "endpoint=a=b" => [] }.each do |pattern, values|
+        assert_equal values, rows("heap", "-g", "label:endpoint", "--focus-label", pattern).map { |row| row["value"] }, pattern
+      end
+      assert_equal [7000], rows("heap", "-g", "label:endpoint", "--focus-label=endpoint=cart", "--ignore=nothing", "--focus=Cart", "-n9")
+                             .filter_map { |row| row["value"] if row["what"].start_with?("POST") }
+      assert_equal "heap: no sample has a label that matches endpoint=x\n", heapprof!("top", "heap", "--focus-label=endpoint=x").out
+      assert_equal "heap: no sample has a frame that matches Cart and a label that matches a=b and none that matches main\n",
+                   heapprof!("top", "heap", "--focus=Cart", "--focus-label=a=b", "--ignore=main").out
+      ["endpoint", "=x", ""].each do |wrong|
+        assert_match(/\Aheapprof top: --focus-label: expected KEY=RE, as endpoint=\^\/cart, got '#{wrong}' \(usage/, heapprof("top", "heap", "--focus-label=#{wrong}").err)
+      end
+      assert_match(/--focus-label=a=\(: /, heapprof("top", "heap", "--focus-label=a=(").err)
+    end
+  end
+
   def test_what_an_extension_asks_of_malloc_is_its_gems
     in_directory do
       write("heap", extensions)
