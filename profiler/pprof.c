@@ -222,6 +222,10 @@ write_comments(struct heapprof_writer *writer, const struct heapprof_snapshot *s
     write_comment(writer, "folded sites: %"PRIu64, facts->folded);
     write_comment(writer, "truncated stacks: %"PRIu64, facts->truncated);
     write_comment(writer, "doubled intervals: %"PRIu64, facts->doublings);
+    if (facts->other_labels > 0)
+        write_comment(writer, "labels that became (other): %"PRIu64, facts->other_labels);
+    if (facts->left_out_labels > 0)
+        write_comment(writer, "labels left out: %"PRIu64, facts->left_out_labels);
     write_comment(writer, "memory: %"PRIu64" of %"PRIu64" bytes",
                   facts->used_bytes, facts->budget_bytes);
     write_origin(writer, snapshot);

@@ -26,6 +26,8 @@ struct heapprof_facts {
     uint64_t folded;          /* sites folded for lack of memory */
     uint64_t truncated;       /* stacks cut at depth frames */
     uint64_t doublings;       /* of the intervals, for lack of memory */
+    uint64_t other_labels;    /* values of labels that became "(other)" (label_sets.h) */
+    uint64_t left_out_labels; /* labels beyond the limits */
     uint64_t budget_bytes;
     uint64_t used_bytes;
     int64_t  start_ns;        /* wall clock, ns since the epoch */

@@ -243,6 +243,9 @@ struct rb_heapprof_stat {
                                     the same */
     uint64_t nameless_sites;   /**< dead sites, since start, that were moved to [dead code] or
                                     [dead class], because there were too many names */
+    uint64_t other_labels;     /**< values of labels, since the process began, that became
+                                    "(other)": there were too many of the key */
+    uint64_t left_out_labels;  /**< labels left out: too many keys or sets, or no memory */
 };
 
 /**

@@ -361,7 +361,8 @@ class TestHeapProfApi < Test::Unit::TestCase
   def test_stat_is_a_hash_or_one_value
     in_child(<<~'RUBY')
       keys = %i[interval_bytes malloc_interval_bytes malloc_all live_samples total_samples dropped folded truncated sites stack_nodes functions
-                memory_used memory_peak memory_budget doublings dead_functions dead_stack_nodes dead_sites merged_sites nameless_sites]
+                memory_used memory_peak memory_budget doublings dead_functions dead_stack_nodes dead_sites merged_sites nameless_sites
+                other_labels left_out_labels]
       assert_equal keys.to_h { |key| [key, 0] }, HeapProfile.stat
       HeapProfile.start(interval: 1)
       kept = Array.new(1000) { Object.new }

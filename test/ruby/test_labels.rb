@@ -393,4 +393,24 @@ class TestHeapProfLabels < Test::Unit::TestCase
       assert_equal({}, now)
     RUBY
   end
+
+  def test_what_is_beyond_the_limits_is_counted
+    in_directory do
+      script = <<~'RUBY'
+        HP = ObjectSpace::HeapProfile
+        HP.snapshot.write("none.pb.gz")
+        10.times { |i| HP.label(id: i) {} }
+        20.times { |i| HP.label("key #{i}": 1) {} }
+        print HP.stat.values_at(:other_labels, :left_out_labels), HP.stat(:other_labels)
+        HP.snapshot.write("some.pb.gz")
+        HP.load("some.pb.gz").write("loaded.pb.gz")
+      RUBY
+      ran = run_ruby("--disable-gems", "-e", script, heapprof: "interval=1,labels=3,out=at_exit.pb.gz")
+      assert_equal ["[7, 5]7", ""], [ran.out, ran.err]
+      assert_empty read_profile("none.pb.gz").comments.grep(/labels/)
+      %w[some loaded].each do |name|
+        assert_equal ["labels that became (other): 7", "labels left out: 5"], read_profile("#{name}.pb.gz").comments.grep(/labels/)
+      end
+    end
+  end
 end

@@ -692,7 +692,8 @@ heapprof_load(rb_execution_context_t *ec, VALUE self, VALUE io, VALUE limit, VAL
     S(memory_used) S(memory_peak) S(memory_budget) S(doublings)
 
 #define STAT_OF_DEAD_CODE(S) \
-    S(dead_functions) S(dead_stack_nodes) S(dead_sites) S(merged_sites) S(nameless_sites)
+    S(dead_functions) S(dead_stack_nodes) S(dead_sites) S(merged_sites) S(nameless_sites) \
+    S(other_labels) S(left_out_labels)
 
 #define SET(name) rb_hash_aset(hash, ID2SYM(rb_intern(#name)), ULL2NUM(stat.name));
 #define RETURN(name) if (key == ID2SYM(rb_intern(#name))) return ULL2NUM(stat.name);

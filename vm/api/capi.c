@@ -7,6 +7,7 @@
 #include "ruby/heapprof.h"
 #include "gc/book/state.h"
 #include "vm/graph/graph.h"
+#include "vm/labels/sets.h"
 #include "vm/run/periodic.h"
 #include "profiler/out.h"
 #include "vm/run/rss.h"
@@ -328,6 +329,8 @@ count(struct rb_heapprof_stat *stat, bool dead)
             .memory_peak = rb_heapprof.mem.peak_bytes,
             .memory_budget = rb_heapprof.mem.budget_bytes,
             .doublings = account.doublings,
+            .other_labels = rb_heapprof_label_others(),
+            .left_out_labels = rb_heapprof_label_refused(),
         };
         if (dead) count_dead(stat);
         rb_heapprof_gc_unlock_blocks();

@@ -421,6 +421,9 @@ module ObjectSpace
     #             path and line
     # [:nameless_sites] sites of dead code, since start, that were moved to [dead code] or [dead
     #             class] because there were too many names
+    # [:other_labels, :left_out_labels] values of labels, since the process began, that became
+    #             "(other)" because their key has too many; labels left out, because there are too
+    #             many keys or sets, or no memory
     #
     # It also has what the resident memory of the process consists of, whether the profiler is
     # running or not. These numbers are measured if they are asked for by key, or with <tt>rss:

@@ -24,6 +24,7 @@
 #include "vm/run/origin.h"
 #include "os/bell.h"
 #include "os/clock.h"
+#include "vm/labels/sets.h"
 #include "vm/run/rss.h"
 #include "vm/names/symbols.h"
 #include "vm_sync.h"
@@ -43,6 +44,8 @@ facts_now(void)
         .dropped = account.dropped,
         .truncated = account.truncated,
         .doublings = account.doublings,
+        .other_labels = rb_heapprof_label_others(),
+        .left_out_labels = rb_heapprof_label_refused(),
         .budget_bytes = rb_heapprof.mem.budget_bytes,
         .used_bytes = rb_heapprof.mem.used_bytes,
         .start_ns = rb_heapprof.run.start_ns,

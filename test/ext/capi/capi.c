@@ -148,6 +148,8 @@ stat_hash(VALUE self)
     SET(dead_sites);
     SET(merged_sites);
     SET(nameless_sites);
+    SET(other_labels);
+    SET(left_out_labels);
 #undef SET
     return hash;
 }
