@@ -287,6 +287,12 @@ check-proxies: installed
 check-heaps: installed heapprof
 	$(Q) HEAPPROF=$(CURDIR)/$(CLI_PROGRAM) $(prefix)/bin/ruby test/heaps/run
 
+# The files of lib/heapprof that label what gems do, with those gems, in two major versions. LABELS=FILE...: these tests.
+LABELS =
+
+check-labels: installed
+	$(Q) $(prefix)/bin/ruby test/labels/run $(LABELS)
+
 # What the guides in doc/ say, word for word (test/guides/run has the list). GUIDES=NAME: that one.
 GUIDES =
 
@@ -414,7 +420,7 @@ $(UNIT)/%_fuzz.o: test/fuzz/%_fuzz.cc
 .PHONY: check-checked check-debug check-full check-upstream-core check-upstream-compact
 .PHONY: check-accuracy check-large check-upstream check-descriptor-aarch64
 .PHONY: check-descriptor-variants check-upstream-barriers check-upstream-graph
-.PHONY: check-upstream-fixes check-programs check-first-use check-server check-proxies check-heaps check-guides
+.PHONY: check-upstream-fixes check-programs check-first-use check-server check-proxies check-heaps check-labels check-guides
 .PHONY: check-dist check-barriers-package check-deb check-gems check-leaky-gems units units-asan units-tsan check-unit
 .PHONY: check-unit-malloc check-sanitizers check-asan check-tsan unit-tools torture
 .PHONY: check-torture check-attached fuzz fuzz-corpus fuzz-build run-fuzz run-fuzz-corpus
