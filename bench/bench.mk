@@ -1,5 +1,5 @@
-# bench.mk - measurements. None of them has a limit that a slow machine breaks, except bench-off, bench-sample and
-# bench-memory, which count instructions and bytes. bench/README.md says what each measures.
+# bench.mk - measurements. None of them has a limit that a slow machine breaks, except bench-off, bench-sample,
+# bench-labels and bench-memory, which count instructions and bytes. bench/README.md says what each measures.
 
 bench: ruby
 	$(Q) bench/run
@@ -11,6 +11,10 @@ bench-off: ruby stock
 bench-sample: ruby
 	$(Q) bench/sample
 	$(Q) OPTIONS='--yjit --yjit-call-threshold=10' bench/sample 20 500
+
+# Instructions of label, and of a sample that has labels.
+bench-labels: ruby
+	$(Q) bench/labels
 
 # How long a snapshot keeps other threads waiting. PAUSEOPTS=LIVE STACKS FRAMES
 PAUSEOPTS =
@@ -107,6 +111,6 @@ $(UNIT)/graph_analysis: bench/graph_analysis.cc test/unit/graph/file.h
 	$(ECHO) linking $@
 	$(Q) $(UNIT_COMPILE) -o $@ $< -lz
 
-.PHONY: bench bench-off bench-sample bench-pause bench-memory bench-live bench-intervals
+.PHONY: bench bench-off bench-sample bench-labels bench-pause bench-memory bench-live bench-intervals
 .PHONY: bench-attach bench-serve bench-time bench-graph bench-graph-analysis bench-graph-peers bench-latency
 .PHONY: bench-peers bench-memcheck bench-memcheck-tests bench-native-leaks bench-malloc

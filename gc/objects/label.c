@@ -84,15 +84,29 @@ late_label(const rb_execution_context_t *ec, uint32_t string)
     return string | HEAPPROF_LABEL_LATE(number);
 }
 
+/* Of a thread with a name, of a fiber whose labels are named late or leased, and of a set that is
+ * new in this run. */
+HEAPPROF_COLD static uint32_t
+current_label_slow(const rb_execution_context_t *ec)
+{
+    uint32_t set = rb_heapprof_label_now(ec);
+    uint32_t string = rb_heapprof_tables_known_label(&rb_heapprof.tables, set);
+
+    if (string == 0 && set != 0) string = enter_label(set);
+    return ec->heapprof_late ? late_label(ec, string) : string;
+}
+
 /* What a site is told of the labels that this fiber has now, and its thread (profiler/sites.h). */
 HEAPPROF_PART static uint32_t
 current_label(void)
 {
     const rb_execution_context_t *ec = GET_EC();
-    if (!(ec->heapprof_label | rb_ec_thread_ptr(ec)->heapprof_name)) return 0;
+    uint32_t label = ec->heapprof_label, name = rb_ec_thread_ptr(ec)->heapprof_name;
 
-    uint32_t set = rb_heapprof_label_now(ec);
-    uint32_t string = rb_heapprof_tables_known_label(&rb_heapprof.tables, set);
-    if (string == 0 && set != 0) string = enter_label(set);
-    return ec->heapprof_late ? late_label(ec, string) : string;
+    if (!(label | name)) return 0;
+    if (!(name | ec->heapprof_late)) {
+        uint32_t string = rb_heapprof_tables_known_label(&rb_heapprof.tables, label);
+        if (string) return string; /* a lease is larger than any set */
+    }
+    return current_label_slow(ec);
 }

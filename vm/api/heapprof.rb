@@ -352,11 +352,11 @@ module ObjectSpace
     # It costs a method call if the profiler does not run. Raises ArgumentError for a key that heapprof
     # itself uses, and for other objects.
     def self.label(labels)
-      before = Primitive.heapprof_label_begin(labels)
+      labels = Primitive.heapprof_label_begin(labels)
       begin
         yield
       ensure
-        Primitive.heapprof_label_end(before)
+        Primitive.heapprof_label_end(labels) # what there was before
       end
     end
 

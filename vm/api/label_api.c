@@ -5,6 +5,7 @@
  */
 #include "vm/api/label_api.h"
 
+#include "encindex.h"
 #include "internal.h"
 #include "internal/hash.h"
 #include "internal/string.h"
@@ -43,6 +44,12 @@ struct reading {
     uint32_t set;
     uint32_t unnamed;            /* the set of the label that is named late; 0: none is */
     bool     keep;
+};
+
+/* While all labels are known. */
+struct known_labels {
+    struct reading reading;
+    bool known;
 };
 
 /* Keys as "endpoint"; names of our own labels, and of options, are refused. */
@@ -145,27 +152,66 @@ option_p(VALUE key, VALUE value, struct reading *reading)
     return reading->keep = true;
 }
 
+/* A label whose key is a Symbol that is never freed, and whose value is text, may be known: then it
+ * is neither checked again nor looked up. */
+static bool
+known_p(VALUE key, VALUE value, struct reading *reading)
+{
+    if (!STATIC_SYM_P(key) || !RB_TYPE_P(value, T_STRING)) return false;
+    int index = RB_ENCODING_GET_INLINED(value);
+    return (index == RUBY_ENCINDEX_UTF_8 || index == RUBY_ENCINDEX_US_ASCII) &&
+           rb_heapprof_label_known(reading->set, key, RSTRING_PTR(value),
+                                   (size_t)RSTRING_LEN(value), &reading->set);
+}
+
+static void
+read_label(VALUE key, VALUE value, struct reading *reading)
+{
+    if (known_p(key, value, reading) || option_p(key, value, reading)) return;
+    struct heapprof_label label = read_key(key);
+    if (NIL_P(value))
+        reading->set = rb_heapprof_label_remove(reading->set, label.key, label.key_length);
+    else {
+        uint32_t base = reading->set;
+        VALUE text = value_text(key, value);
+        reading->set = add(base, &label, text);
+        if (STATIC_SYM_P(key) && text == value) {
+            label.value = RSTRING_PTR(text);
+            label.value_length = (size_t)RSTRING_LEN(text);
+            rb_heapprof_label_note(base, key, &label, reading->set);
+            RB_GC_GUARD(text);
+        }
+    }
+}
+
 static int
 read_i(VALUE key, VALUE value, VALUE data)
 {
-    struct reading *reading = (struct reading *)data;
-
-    if (option_p(key, value, reading)) return ST_CONTINUE;
-    struct heapprof_label label = read_key(key);
-    reading->set = NIL_P(value)
-                       ? rb_heapprof_label_remove(reading->set, label.key, label.key_length)
-                       : add(reading->set, &label, value_text(key, value));
+    read_label(key, value, (struct reading *)data);
     return ST_CONTINUE;
+}
+
+/* A Hash of labels that are all known is read without more ado. */
+static int
+read_known_i(st_data_t key, st_data_t value, st_data_t data)
+{
+    struct known_labels *all = (struct known_labels *)data;
+
+    all->known = known_p(key, value, &all->reading);
+    return all->known ? ST_CONTINUE : ST_STOP;
 }
 
 static struct reading
 read_labels(uint32_t base, VALUE labels)
 {
+    struct known_labels all = { .reading = { .set = base }, .known = true };
     struct reading reading = { .set = base };
 
     if (!RB_TYPE_P(labels, T_HASH))
         rb_raise(rb_eArgError, "label: give labels, as endpoint: \"/cart\", or a Label, not a "
                  "%"PRIsVALUE, rb_obj_class(labels));
+    rb_hash_stlike_foreach(labels, read_known_i, (st_data_t)&all);
+    if (all.known) return all.reading;
     rb_hash_foreach(labels, read_i, (VALUE)&reading);
     return reading;
 }
@@ -185,7 +231,9 @@ read_known(uint32_t base, VALUE labels)
 static const struct label *
 label_of(VALUE object)
 {
-    return rb_typeddata_is_kind_of(object, &label_type) ? RTYPEDDATA_GET_DATA(object) : NULL;
+    return RB_TYPE_P(object, T_DATA) && RTYPEDDATA_P(object) &&
+                   RTYPEDDATA_TYPE(object) == &label_type
+               ? RTYPEDDATA_GET_DATA(object) : NULL;
 }
 
 static uint32_t
@@ -194,24 +242,45 @@ set_of(const struct label *label)
     return rb_heapprof_label_state_label(label->state) & INT32_MAX;
 }
 
-VALUE
-rb_heapprof_label_api_begin(rb_execution_context_t *ec, VALUE labels)
+/* A state has no more bits than a Fixnum (vm/labels/labels.c). */
+static inline VALUE
+fixnum_of(rb_heapprof_label_state state)
+{
+    return LONG2FIX((long)state);
+}
+
+NOINLINE(static VALUE begin(rb_execution_context_t *ec, VALUE labels));
+
+static VALUE
+begin(rb_execution_context_t *ec, VALUE labels)
 {
     uint32_t base = rb_heapprof_label_set_of(ec);
     const struct label *label = label_of(labels);
-    struct reading reading;
 
-    if (label) reading = (struct reading){ .set = rb_heapprof_label_both(base, set_of(label)) };
-    else reading = read_labels(base, labels);
-    return ULL2NUM(reading.unnamed ? rb_heapprof_label_begin_late(ec, reading.set, reading.keep,
-                                                                  reading.unnamed)
-                                   : rb_heapprof_label_begin(ec, reading.set, reading.keep));
+    if (label) {
+        uint32_t set = rb_heapprof_label_both(base, set_of(label));
+        return fixnum_of(rb_heapprof_label_begin(ec, set, false));
+    }
+    struct reading reading = read_labels(base, labels);
+    return fixnum_of(reading.unnamed
+                         ? rb_heapprof_label_begin_late(ec, reading.set, reading.keep,
+                                                        reading.unnamed)
+                         : rb_heapprof_label_begin(ec, reading.set, reading.keep));
+}
+
+/* The usual case is not left to begin: a Label, in a fiber that has no labels. */
+VALUE
+rb_heapprof_label_api_begin(rb_execution_context_t *ec, VALUE labels)
+{
+    if (SPECIAL_CONST_P(labels) || RBASIC_CLASS(labels) != cLabel || !rb_heapprof_label_none_p(ec))
+        return begin(ec, labels);
+    return fixnum_of(rb_heapprof_label_begin_first(ec, set_of(RTYPEDDATA_DATA(labels))));
 }
 
 VALUE
 rb_heapprof_label_api_end(rb_execution_context_t *ec, VALUE before)
 {
-    rb_heapprof_label_end(ec, NUM2ULL(before));
+    rb_heapprof_label_end(ec, (rb_heapprof_label_state)FIX2LONG(before));
     return Qnil;
 }
 

@@ -28,10 +28,11 @@
 
 #define LEASED (UINT32_C(1) << 31) /* of heapprof_label: the rest is the number of a lease */
 #define FOREIGN (UINT32_C(1) << 28) /* of heapprof_scope, which has no more bits */
-#define SCOPE_BITS 29
-#define STATE_LATE (UINT64_C(1) << 61) /* of a state: its block is late; a Fixnum has 62 bits */
 
-enum { SCOPE_NONE, SCOPE_OPEN, SCOPE_KEEP, FIRST_LEASE = 16, LEASES = 4096 };
+enum {
+    SCOPE_NONE = HEAPPROF_SCOPE_NONE, SCOPE_OPEN = HEAPPROF_SCOPE_OPEN,
+    SCOPE_KEEP = HEAPPROF_SCOPE_KEEP, FIRST_LEASE = 16, LEASES = 4096
+};
 
 struct lease {
     uint32_t number;             /* 0: none */
@@ -123,24 +124,6 @@ end_leases(uint32_t number, uint32_t label)
 /* ---- blocks ---- */
 
 rb_heapprof_label_state
-rb_heapprof_label_state_of(const rb_execution_context_t *ec)
-{
-    return (uint64_t)ec->heapprof_label << SCOPE_BITS | ec->heapprof_scope;
-}
-
-uint32_t
-rb_heapprof_label_state_label(rb_heapprof_label_state state)
-{
-    return (uint32_t)(state >> SCOPE_BITS);
-}
-
-rb_heapprof_label_state
-rb_heapprof_label_state_for(uint32_t set)
-{
-    return (uint64_t)set << SCOPE_BITS;
-}
-
-rb_heapprof_label_state
 rb_heapprof_label_begin(rb_execution_context_t *ec, uint32_t set, bool keep)
 {
     rb_heapprof_label_state before = rb_heapprof_label_state_of(ec);
@@ -157,17 +140,17 @@ rb_heapprof_label_begin_late(rb_execution_context_t *ec, uint32_t set, bool keep
 
     if (rb_heapprof_late_waits_p(ec->heapprof_late, unnamed)) return before;
     ec->heapprof_late = rb_heapprof_late_begin(ec->heapprof_late, unnamed);
-    return before | STATE_LATE;
+    return before | HEAPPROF_STATE_LATE;
 }
 
 void
-rb_heapprof_label_end(rb_execution_context_t *ec, rb_heapprof_label_state before)
+rb_heapprof_label_end_leases(rb_execution_context_t *ec, rb_heapprof_label_state before)
 {
     uint32_t lease = ec->heapprof_scope;
 
-    if (before & STATE_LATE) ec->heapprof_late = rb_heapprof_late_end(ec->heapprof_late);
+    if (before & HEAPPROF_STATE_LATE) ec->heapprof_late = rb_heapprof_late_end(ec->heapprof_late);
     ec->heapprof_label = rb_heapprof_label_state_label(before);
-    ec->heapprof_scope = (uint32_t)(before & ((UINT64_C(1) << SCOPE_BITS) - 1));
+    ec->heapprof_scope = (uint32_t)(before & ((UINT32_C(1) << HEAPPROF_SCOPE_BITS) - 1));
     if (lease < FIRST_LEASE || lease & FOREIGN) return;
     unsigned int lev;
     RB_VM_LOCK_ENTER_LEV(&lev);

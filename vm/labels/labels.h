@@ -17,24 +17,72 @@
 #include "ruby/ruby.h"
 #include "vm_core.h"
 
+/* heapprof_scope, which begins with what kind of block is open. */
+enum { HEAPPROF_SCOPE_NONE, HEAPPROF_SCOPE_OPEN, HEAPPROF_SCOPE_KEEP };
+#define HEAPPROF_SCOPE_BITS 29
+#define HEAPPROF_STATE_LATE (UINT64_C(1) << 61) /* of a state: its block is late */
+
 /* What a fiber had before a block of `label`, in a word. */
 typedef uint64_t rb_heapprof_label_state;
 
-/* The words of a fiber as one, as they were at begin; or as they are. */
-rb_heapprof_label_state rb_heapprof_label_state_of(const rb_execution_context_t *ec);
+/* The words of a fiber as one. */
+static inline rb_heapprof_label_state
+rb_heapprof_label_state_of(const rb_execution_context_t *ec)
+{
+    return (uint64_t)ec->heapprof_label << HEAPPROF_SCOPE_BITS | ec->heapprof_scope;
+}
+
+/* The label of a state: a set, or a lease. A state with that set. */
+static inline uint32_t
+rb_heapprof_label_state_label(rb_heapprof_label_state state)
+{
+    return (uint32_t)(state >> HEAPPROF_SCOPE_BITS);
+}
+
+static inline rb_heapprof_label_state
+rb_heapprof_label_state_for(uint32_t set)
+{
+    return (uint64_t)set << HEAPPROF_SCOPE_BITS;
+}
+
+/* The usual case: a fiber without labels. Begins a block as rb_heapprof_label_begin does. */
+static inline bool
+rb_heapprof_label_none_p(const rb_execution_context_t *ec)
+{
+    return !(ec->heapprof_label | ec->heapprof_late);
+}
+
+static inline rb_heapprof_label_state
+rb_heapprof_label_begin_first(rb_execution_context_t *ec, uint32_t set)
+{
+    rb_heapprof_label_state before = rb_heapprof_label_state_of(ec);
+
+    ec->heapprof_scope = HEAPPROF_SCOPE_OPEN;
+    ec->heapprof_label = set;
+    return before;
+}
 
 /* Begins a block whose labels are that set. With keep, threads that are made in it keep them. */
 rb_heapprof_label_state rb_heapprof_label_begin(rb_execution_context_t *ec, uint32_t set,
                                                 bool keep);
-void rb_heapprof_label_end(rb_execution_context_t *ec, rb_heapprof_label_state before);
+void rb_heapprof_label_end_leases(rb_execution_context_t *ec, rb_heapprof_label_state before);
+
+/* Without a thread that was made in the block, and without a late name, nothing has to be ended. */
+static inline void
+rb_heapprof_label_end(rb_execution_context_t *ec, rb_heapprof_label_state before)
+{
+    if (ec->heapprof_scope > HEAPPROF_SCOPE_KEEP || before & HEAPPROF_STATE_LATE) {
+        rb_heapprof_label_end_leases(ec, before);
+        return;
+    }
+    ec->heapprof_label = rb_heapprof_label_state_label(before);
+    ec->heapprof_scope =
+        (uint32_t)(before & ((UINT32_C(1) << HEAPPROF_SCOPE_BITS) - 1));
+}
 
 /* The same for a block that names one of its labels late (late.h): unnamed is the set of that. */
 rb_heapprof_label_state rb_heapprof_label_begin_late(rb_execution_context_t *ec, uint32_t set,
                                                      bool keep, uint32_t unnamed);
-
-/* The label of a state: a set, or a lease. A state with that set. */
-uint32_t rb_heapprof_label_state_label(rb_heapprof_label_state state);
-rb_heapprof_label_state rb_heapprof_label_state_for(uint32_t set);
 
 /* From now on the fiber has that set. */
 void rb_heapprof_label_change(rb_execution_context_t *ec, uint32_t set);

@@ -6,11 +6,18 @@
 #include "profiler/label_sets.h"
 #include "vm_sync.h"
 
-enum { COMBINED = 256 };
+enum { COMBINED = 256, KNOWN = 256 };
 
 /* Sets that are often put together, as with the name of a thread. */
 struct combined {
     uint32_t set, more, both;
+};
+
+/* A set with one label more. */
+struct known {
+    uintptr_t key;
+    uint32_t base, set;
+    uint32_t value, value_length; /* where it is in the text of the set */
 };
 
 static struct {
@@ -18,6 +25,7 @@ static struct {
     struct heapprof_label_sets sets;
     bool begun;
     struct combined combined[COMBINED];
+    struct known known[KNOWN];
 } labels;
 
 static struct heapprof_label_sets *
@@ -72,6 +80,63 @@ rb_heapprof_label_both(uint32_t base, uint32_t more)
     return set;
 }
 
+/* ---- labels that are added again and again ---- */
+
+static struct known *
+place_of(uint32_t base, uintptr_t key, const char *value, size_t length)
+{
+    uint64_t first = length, last = 0;
+
+    if (length >= sizeof(first)) {
+        memcpy(&first, value, sizeof(first));
+        memcpy(&last, value + length - sizeof(last), sizeof(last));
+    }
+    else memcpy(&last, value, length);
+    uint64_t hash = (first ^ key ^ (uint64_t)base << 40) * UINT64_C(0x9e3779b97f4a7c15) + last;
+    return &labels.known[(hash * UINT64_C(0x9e3779b97f4a7c15)) >> 56];
+}
+
+bool
+rb_heapprof_label_known(uint32_t base, uintptr_t key, const char *value, size_t length,
+                        uint32_t *set)
+{
+    unsigned int lev;
+    size_t text_length;
+    bool found = false;
+
+    RB_VM_LOCK_ENTER_LEV(&lev);
+    const struct known *known = place_of(base, key, value, length);
+    if (known->key == key && known->base == base && known->value_length == length) {
+        const char *text = rb_heapprof_label_sets_text(&labels.sets, known->set, &text_length);
+        found = memcmp(text + known->value, value, length) == 0;
+        *set = known->set;
+    }
+    RB_VM_LOCK_LEAVE_LEV(&lev);
+    return found;
+}
+
+void
+rb_heapprof_label_note(uint32_t base, uintptr_t key, const struct heapprof_label *label,
+                       uint32_t set)
+{
+    struct heapprof_label found = *label;
+    unsigned int lev;
+
+    RB_VM_LOCK_ENTER_LEV(&lev);
+    if (rb_heapprof_label_find(set, &found) && found.value_length == label->value_length &&
+        memcmp(found.value, label->value, label->value_length) == 0) {
+        size_t length;
+        const char *text = rb_heapprof_label_text_of(set, &length);
+        *place_of(base, key, label->value, label->value_length) = (struct known){
+            .key = key, .base = base, .set = set,
+            .value = (uint32_t)(found.value - text), .value_length = (uint32_t)found.value_length,
+        };
+    }
+    RB_VM_LOCK_LEAVE_LEV(&lev);
+}
+
+/* ---- what sets have ---- */
+
 bool
 rb_heapprof_label_find(uint32_t set, struct heapprof_label *label)
 {
@@ -96,6 +161,7 @@ void
 rb_heapprof_label_limit(uint32_t values)
 {
     all_sets()->values_most = values;
+    MEMZERO(labels.known, struct known, KNOWN);
 }
 
 uint64_t

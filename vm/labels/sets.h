@@ -13,6 +13,13 @@ uint32_t rb_heapprof_label_add(uint32_t base, const struct heapprof_label *label
 uint32_t rb_heapprof_label_remove(uint32_t base, const char *key, size_t key_length);
 uint32_t rb_heapprof_label_both(uint32_t base, uint32_t more);
 
+/* What add has made of a label before, by the key as a Symbol that is never freed. Returns false if
+ * it is not known. note: it is known from now on, unless the value is "(other)". */
+bool rb_heapprof_label_known(uint32_t base, uintptr_t key, const char *value, size_t length,
+                             uint32_t *set);
+void rb_heapprof_label_note(uint32_t base, uintptr_t key, const struct heapprof_label *label,
+                            uint32_t set);
+
 /* Reads the label with that key in a set. Returns false if there is none. Its value is good until
  * the next set is made. */
 bool rb_heapprof_label_find(uint32_t set, struct heapprof_label *label);
