@@ -9,6 +9,7 @@ import { findFolds } from "./page/folds.js";
 import { definitions, groupings } from "./page/groups.js";
 import { neighbour } from "./page/keys.js";
 import { readProfile } from "./page/profile.js";
+import { rootedBy, rootKeys } from "./page/rooted.js";
 import { listFound, matcher, matchFunctions, sumFound } from "./page/search.js";
 import { sumLines } from "./page/source.js";
 import { chooseRows, insideOf, sumFrames } from "./page/sums.js";
@@ -65,7 +66,7 @@ function make(seed) {
         labels: { key: [1, 1, 2], text: [4, 5, 0], number: [0, 0, 8], unit: [0, 0, 3] },
         sets: [[], [0, 2], [1]],
     };
-    return { profile: readProfile(json), list };
+    return { profile: readProfile(json), json, list };
 }
 
 const sum = (rows) => rows.reduce((all, row) => all + row.value, 0);
@@ -88,6 +89,26 @@ test("a function has what is below it, once for each stack", () => {
     for (const seed of SEEDS) {
         const { profile, list } = make(seed);
         const all = listed(profile, "function", look(profile));
+        for (let f = 0; f < FUNCTIONS; f++) {
+            const own = sum(list.filter(({ stack }) => stack.at(-1)?.f === f));
+            const total = sum(list.filter(({ stack }) => stack.some((frame) => frame.f === f)));
+            assert.deepEqual(all[`f${f}`] ?? [0, 0], [own, total], `seed ${seed}`);
+        }
+    }
+});
+
+test("stacks that begin with a label's value hold what has it, and are else what they were", () => {
+    for (const seed of SEEDS) {
+        const { json, list } = make(seed);
+        json.strings = json.strings.map((text) => (text === "class" ? "endpoint" : text));
+        assert.deepEqual(rootKeys(json), ["endpoint"]);
+        const profile = readProfile(rootedBy(json, "endpoint"));
+        const all = listed(profile, "function", look(profile));
+        ["(no endpoint)", "String", "Array"].forEach((name, set) => {
+            const having = list.filter((row) => row.set === set);
+            const own = sum(having.filter(({ stack }) => stack.length === 0));
+            assert.deepEqual(all[name] ?? [0, 0], [own, sum(having)], `seed ${seed}`);
+        });
         for (let f = 0; f < FUNCTIONS; f++) {
             const own = sum(list.filter(({ stack }) => stack.at(-1)?.f === f));
             const total = sum(list.filter(({ stack }) => stack.some((frame) => frame.f === f)));

@@ -247,6 +247,31 @@ test("a row of the table becomes a filter of all, until its mark is clicked away
     await page.verify();
 });
 
+test("stacks begin with the values of a label, if that is wanted, and a value is a filter", async () => {
+    const labels = [{ endpoint: "GET /cart" }, { endpoint: "GET /pay", tenant: "b2b" }, {}];
+    const page = await open({ ...SHOP, samples: SHOP.samples.map((sample, i) => ({ ...sample, labels: { ...sample.labels, ...labels[i] } })) });
+    assert.deepEqual(await page.$$eval("#root option", (all) => all.map((one) => one.textContent)), ["nothing", "endpoint", "tenant"]);
+    await Promise.all([page.waitForNavigation(), page.select("#root", "endpoint")]);
+    await page.waitForSelector("html[data-ready]");
+    assert.equal((await frame(page, "GET /cart")).title, "GET /cart: 600 kB, 60.0%, self 0 B\n(endpoint)");
+    assert.equal((await frame(page, "(no endpoint)")).title, "(no endpoint): 300 kB, 30.0%, self 0 B\n(endpoint)");
+    assert.equal((await frame(page, "all")).title, "all: 1000 kB, 100.0%");
+    assert.match(await page.evaluate(() => location.hash), /root=endpoint/);
+    await group(page, "app line");
+    assert.deepEqual((await rows(page))[0], ["600 kB", "60.0%", "/srv/cart.rb:7 Array#map"]);
+    await group(page, "endpoint");
+    await page.evaluate(() => [...document.querySelectorAll("#table button")].find((one) => one.textContent === "GET /pay").click());
+    assert.equal((await frame(page, "all")).title, "all: 100 kB, 100.0%");
+    await Promise.all([page.waitForNavigation(), page.select("#root", "")]);
+    await page.waitForSelector("html[data-ready]");
+    assert.equal((await frames(page)).some(({ name }) => name === "GET /pay"), false);
+    assert.equal((await frame(page, "all")).title, "all: 100 kB, 100.0%");
+    await page.verify();
+    const plain = await open(SHOP);
+    assert.equal(await plain.$eval("#roots", (one) => one.hidden), true);
+    await plain.verify();
+});
+
 test("ages and the rungs of RSS are bars", async () => {
     const rung = (name, value) => ({ stack: [`[VM] ${name}`], values: [0, value], labels: { class: "[VM]" } });
     const page = await open({

@@ -16,19 +16,19 @@ export const gemOfToken = (token) => -2 - token;
 // many of the frames are theirs.
 export function findFolds(profile) {
     const { frameCount, frameParent, frameFunction, functions, files } = profile;
-    const own = new Uint8Array(frameCount);
+    const own = new Uint8Array(frameCount); // frames that stay as they are: those of the application, and values of a label
     const gem = new Int32Array(frameCount);
     const token = new Int32Array(frameCount);
     for (let frame = 1; frame < frameCount; frame++) {
         const file = functions.file[frameFunction[frame]];
         const above = frameParent[frame];
-        own[frame] = files.own[file];
+        own[frame] = files.own[file] || frameFunction[frame] >= profile.firstRoot ? 1 : 0;
         const foreign = profile.strings[files.gem[file]].startsWith("(");
         gem[frame] = foreign && above > 0 && !own[above] ? gem[above] : files.gem[file];
     }
     const aboveOwn = new Uint8Array(frameCount);
     for (let frame = frameCount - 1; frame > 0; frame--) {
-        if (own[frame] || aboveOwn[frame]) aboveOwn[frameParent[frame]] = 1;
+        if (files.own[functions.file[frameFunction[frame]]] || aboveOwn[frame]) aboveOwn[frameParent[frame]] = 1;
         token[frame] = aboveOwn[frame] ? ABOVE : tokenOfGem(gem[frame]);
     }
     const head = aboveOwn[0] ? joinFrames(profile, own, token) : new Int32Array(frameCount);

@@ -19,6 +19,7 @@ import { listenToKeys } from "./keys.js";
 import { remembered } from "./memo.js";
 import { fullTypeName, groupName, typeName, typeOrder } from "./names.js";
 import { fileName, functionName, readProfile, shownType } from "./profile.js";
+import { rootedBy, rootKeys } from "./rooted.js";
 import { listFound, matcher, matchFunctions, sumFound } from "./search.js";
 import { drawSource, heaviestLine, sumLines } from "./source.js";
 import { chooseRows, insideOf, sumFrames } from "./sums.js";
@@ -27,7 +28,8 @@ import { callerTree, callSums, callTree, pathTo, sandwich } from "./tree.js";
 
 const PAUSE = 120; // milliseconds without a key, before the search is done
 
-const profile = readProfile(json);
+const root = readAddress().get("root") ?? ""; // the key of a label whose values all stacks begin with (rooted.js)
+const profile = readProfile(rootedBy(json, root));
 const folds = findFolds(profile);
 const groups = groupings(profile);
 const gems = gemColours([...new Set(profile.files.gem)].map((gem) => profile.strings[gem]).filter((gem) => !gem.startsWith("(")));
@@ -479,6 +481,7 @@ function addressFields() {
         by: unless(state.group.name, first.name),
         sort: unless(state.by, start.by),
         view: unless(state.view, start.view),
+        root: unless(root, ""),
         focus: state.view === "function" ? state.focus : undefined,
         fold: state.folding ? undefined : "no",
         open: state.opened.size > 0 ? [...state.opened].join(".") : undefined,
@@ -533,6 +536,8 @@ function fillMenus() {
     const order = [first, ...groups.filter((group) => group !== first)];
     byId("group").append(...order.map((group) => option(groups.indexOf(group), groupName(group.name), group.name)));
     byId("view").append(...VIEWS.map(([name, text]) => option(name, text, name)));
+    byId("root").append(option("", "nothing"), ...rootKeys(json).map((key) => option(key, key, key)));
+    byId("root").value = root;
 }
 
 function describeProfile() {
@@ -545,6 +550,7 @@ function describeProfile() {
     byId("search").placeholder = "function or file ( / )";
     byId("widths").textContent = "what changed in it; its colour says by how much";
     byId("views").hidden = false;
+    byId("roots").hidden = rootKeys(json).length === 0;
     byId("folds").hidden = folds.sizes.size === 0;
     byId("actions").hidden = false;
     byId("save").hidden = false;
@@ -555,6 +561,7 @@ function listen() {
     on("type", "change", (event) => change({ type: Number(event.target.value) }));
     on("group", "change", (event) => change({ group: groups[Number(event.target.value)] }));
     on("view", "change", (event) => chooseView(event.target.value));
+    on("root", "change", (event) => beginWith(event.target.value));
     on("folding", "change", (event) => change({ folding: event.target.checked, zoomed: start.zoomed }));
     const searchSoon = debounced(PAUSE, () => search(byId("search").value.trim()));
     on("search", "input", searchSoon);
@@ -580,9 +587,17 @@ function listen() {
     });
     window.addEventListener("resize", draw);
     window.addEventListener("popstate", () => {
+        if ((readAddress().get("root") ?? "") !== root) location.reload();
         restore();
         draw();
     });
+}
+
+// The frames are others then, and so are their numbers.
+function beginWith(key) {
+    const { open, zoom, focus, source, ...kept } = addressFields();
+    writeAddress({ ...kept, view: focus === undefined ? kept.view : undefined, root: key === "" ? undefined : key }, true);
+    location.reload();
 }
 
 fillMenus();
