@@ -7,7 +7,6 @@
 #include "attach/processor.h"
 
 enum {
-    STOP_LIMIT_NS = 200 * 1000 * 1000,
     MANY_THREADS = 32,
     READ_ALL_EVERY = 64 /* looks */
 };
@@ -31,6 +30,7 @@ attach_look_open(struct attach_target *target, struct attach_names *names,
         return NULL;
     }
     *looks = (struct attach_looks){
+        .patience_ns = ATTACH_LOOK_PATIENCE_NS,
         .number = ++names->looks, .target = target, .vm = vm, .names = names, .stop = stop,
         .mode = mode
     };
@@ -449,9 +449,9 @@ read_stopped(struct attach_looks *looks, struct attach_look_stack *stack)
         stack->still = true;
         return name_stack(looks, stack) && finish_stack(looks, stack);
     }
-
-    if (!tid || attach_stop_thread(looks->stop, tid, STOP_LIMIT_NS) != ATTACH_STOPPED) {
+    if (!tid || attach_stop_thread(looks->stop, tid, looks->patience_ns) != ATTACH_STOPPED) {
         looks->counts.not_stopped++;
+        looks->patience_ns = ATTACH_LOOK_PATIENCE_NS;
         return read_unstopped(looks, stack);
     }
     looks->counts.stopped++;
@@ -560,7 +560,7 @@ stop_all(struct attach_looks *looks)
 {
     if (!looks->target->runs) return true;
     if (looks->mode != ATTACH_LOOK_ALWAYS) return false;
-    if (attach_stop_all(looks->stop, looks->target, STOP_LIMIT_NS) == ATTACH_STOPPED) {
+    if (attach_stop_all(looks->stop, looks->target, looks->patience_ns) == ATTACH_STOPPED) {
         looks->counts.stopped += looks->target->thread_count;
         return true;
     }

@@ -62,6 +62,8 @@ struct attach_look_stack {
     uint64_t queued_ns;   /* ATTACH_LOOK_OFF: in the queue of a processor, since the last look */
 };
 
+#define ATTACH_LOOK_PATIENCE_NS (UINT64_C(200) * 1000 * 1000)
+
 /* Sums over all looks. */
 struct attach_look_counts {
     uint64_t looks, stacks, torn, failed;
@@ -81,6 +83,9 @@ struct attach_looks {
     struct attach_threads threads;
     bool collecting;  /* a garbage collection ran when the threads were read */
     enum attach_look_wanted wanted; /* set by the caller */
+    uint64_t patience_ns; /* how long a thread may take to stand still. As a rule it is the thread's
+                             wait for a processor. Set by the caller, if it has time; it is the
+                             usual one again when a thread has taken longer */
     bool with_fibers; /* set by the caller: also read fibers that do not run */
     struct attach_native native;             /* C functions, if it is begun */
     bool native_busy_only; /* set by the caller: those of idle threads are not wanted, so these are

@@ -11,6 +11,7 @@
 #include "report/text.h"
 
 #define NAMES_BYTES_MOST ((size_t)1 << 30)
+#define PATIENCE_NS (UINT64_C(3) * 1000 * 1000 * 1000) /* on a busy machine, too */
 
 /* ---- the application's frame ---- */
 
@@ -246,6 +247,7 @@ cli_backtraces(struct attach_target *target, const struct cli_backtraces_options
     struct attach_looks *looks = attach_look_open(target, &names, wanted->mode, error);
     if (looks) {
         looks->with_fibers = wanted->fibers;
+        looks->patience_ns = PATIENCE_NS;
         looks->locals.wanted = wanted->locals;
         looks->locals.with_values = wanted->values;
         looked = attach_look_native(looks, wanted->native) && attach_look(looks);

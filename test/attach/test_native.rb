@@ -184,9 +184,15 @@ class TestHeapprofNative < Test::Unit::TestCase
   # It is stopped once, and then again only if it does something else.
   def test_a_thread_that_goes_on_waiting_is_not_stopped_again
     with_shape("$ready.call\nNative.waits") do |pid|
+      waits = -> { Thread.pass while File.read("/proc/#{pid}/syscall").start_with?("running") } # after a stop, too
       switches = -> { File.read("/proc/#{pid}/status")[/^voluntary_ctxt_switches:\s*(\d+)/, 1].to_i }
+      threads_until(pid) { |all| labels(all.first).first == "Native.waits" && all.first["state"] == "blocked" }
       record_by_bell("--native", "--idle", "-o", File::NULL, "--to", "collapsed", pid) do |bell,|
-        bell.ring(3)
+        3.times do
+          waits.call
+          bell.ring
+        end
+        waits.call
         before = switches.call
         bell.ring(20)
         assert_equal before, switches.call

@@ -9,7 +9,7 @@ class TestHeapprofPs < Test::Unit::TestCase
 
   def test_ps_says_what_each_ruby_is_doing
     name = "shop#{Process.pid}"
-    beside("$0 = #{name.dump}\nThread.new { sleep }\ndef spin = loop { 1 + 1 }\n$ready.call\nspin", env: { "RUBY_HEAPPROF" => "1,out=" }) do |pid|
+    beside("$0 = #{name.dump}\nThread.new { sleep }\ndef spin = ($ready.call; loop { 1 + 1 })\nspin", env: { "RUBY_HEAPPROF" => "1,out=" }) do |pid|
       threads_until(pid) { |all| labels(all.first).include?("Object#spin") }
       row = ps.find { |each| each["pid"] == pid }
       assert_equal [name, name, 2, true, nil], row.values_at("title", "program", "threads", "profiled", "error")

@@ -10,7 +10,7 @@ class TestHeapprofServe < Test::Unit::TestCase
 
   Answer = Struct.new(:status, :headers, :body)
 
-  WORK = "def busy_loop = loop { Object.new }\n$0 = %(worker one)\n$ready.call\nbusy_loop"
+  WORK = "def busy_loop = ($ready.call; loop { Object.new })\n$0 = %(worker one)\nbusy_loop"
 
   # Yields the port of a server, or the path of its socket.
   def serving(where = "127.0.0.1:0", env: {}, **options)

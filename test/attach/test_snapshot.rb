@@ -93,10 +93,20 @@ class TestHeapprofSnapshot < Test::Unit::TestCase
     end
   end
 
+  # A process without memory for the names of C functions does not know them. Who reads it has memory of its own, and does.
+  def without_callers((rows, *rest))
+    sums = Hash.new { |hash, key| hash[key] = [0] * rows.first[1].size }
+    rows.each do |(stack, labels), values|
+      key = [stack, labels.reject { |name,| %w[class caller].include?(name) && labels.any? { |other,| other == "caller" } }]
+      sums[key] = sums[key].zip(values).map(&:sum)
+    end
+    [sums, *rest]
+  end
+
   def test_when_the_budget_has_been_used_up
     script = WORK + "$more = 20_000.times.map { |i| Object.const_set(%(C\#{i}), Class.new).new }\n"
     both(script, settings: "interval=1,memory=2m") do |outside, own, _|
-      assert_same_rows own, outside
+      assert_same_rows without_callers(own), without_callers(outside)
     end
   end
 

@@ -10,9 +10,9 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
 
   COUNTS = /([\d,]+) stacks?, (\d+) read in part \(torn\), (\d+) not read$/
 
-  # Of so many looks.
-  def record(looks, *arguments)
-    ran = record_looks(looks, "--to=collapsed", *arguments)
+  # Of so many looks, before each of which the thread `running` has run.
+  def record(looks, *arguments, running: nil)
+    ran = record_looks(looks, "--to=collapsed", *arguments, running: running)
     assert_equal 0, ran.status, ran.err
     assert_match COUNTS, ran.err
     ran
@@ -168,7 +168,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
     script = "#{FLUTTER}$kept = 5_000.times.map { |i| [i.to_s, Class.new { eval('def moved_' + (i % 50).to_s + ' = 1') }.new] }\n" \
              "Thread.new { loop { GC.compact; sleep 0.002; 20.times { |i| eval('def made_' + i.to_s + ' = 1') } } }\n$ready.call\nflutter"
     beside(script) do |pid|
-      %w[auto always].each { |whom| assert_flutter record(500, pid, "--rate=1000", "--stop", whom) }
+      %w[auto always].each { |whom| assert_flutter record(200, pid, "--rate=1000", "--stop", whom, running: pid) }
       10.times { threads_until(pid) { |all| labels(all.first).last(2) == ["Object#flutter", "<main>"] } }
     end
   end
@@ -190,8 +190,9 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
       sleep
     RUBY
     beside(script) do |pid|
+      mover = threads_until(pid) { |all| all.size == 2 && all[1]["native_id"].positive? }[1]["native_id"]
       %w[auto always].each do |whom|
-        ran = record(1000, pid, "--rate=1000", "--stop", whom)
+        ran = record(500, pid, "--rate=1000", "--stop", whom, running: mover)
         assert_empty collapsed(ran.out).keys.select { |stack| stack.include?("(unreadable)") }
         assert_includes collapsed(ran.out).keys.map { |stack| stack.last(3) }, ["Object#go", "block (3 levels) in <main>", "GC.compact"]
       end
@@ -200,12 +201,12 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
 
   def test_while_compaction_protects_pages
     script = "GC.auto_compact = true\n#{FLUTTER}Thread.new { loop { GC.start; sleep 0.001 } }\n$ready.call\nflutter"
-    beside(script) { |pid| assert_flutter record(500, pid, "--rate=1000") }
+    beside(script) { |pid| assert_flutter record(200, pid, "--rate=1000", running: pid) }
   end
 
   def test_while_each_object_starts_a_gc
     beside("#{FLUTTER}GC.stress = true\n$ready.call\nflutter") do |pid|
-      stacks = assert_flutter(record(500, pid, "--rate=500", "--gc"))
+      stacks = assert_flutter(record(200, pid, "--rate=500", "--gc", running: pid))
       assert_includes stacks.keys.map(&:last), "(garbage collection)"
       states = threads_until(pid) { |all| all.first["garbage_collection"] }
       assert_equal "running", states.first["state"]
@@ -275,7 +276,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
   def test_threads_and_ractors_that_come_and_go
     script = <<~'RUBY'
       def short = 200.times { |i| i.to_s }
-      def in_thread = (short; $stay && ($stdout.syswrite("stays\n"); loop { 1 + 1 }))
+      def in_thread = (short; $stay && ($stdout.syswrite("#{Thread.current.native_thread_id}\n"); loop { 1 + 1 }))
       def in_ractor = short
       trap(:USR1) { $stay = true }
       Thread.new { loop { Ractor.new { in_ractor }.take } }
@@ -287,8 +288,8 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
         ran = record_by_bell("--to=collapsed", "--rate=1000", "--stop", whom, pid) do |bell,|
           assert bell.ring(500)
           Process.kill(:USR1, pid)
-          assert_equal "stays\n", output.gets # whoever comes now does not go
-          assert bell.ring(20)
+          staying = Integer(output.gets) # whoever comes now does not go
+          ring_as_it_runs(bell, 20, staying)
         end
         assert_match COUNTS, ran.err
         stacks = collapsed(ran.out).keys
@@ -319,7 +320,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
       resting = all.select { |fiber| labels(fiber).include?("Object#rest") }
       assert_equal ["suspended"], resting.map { |fiber| fiber["state"] }.uniq
       assert_equal ["Kernel#sleep", "Object#rest", "block (2 levels) in <main>"], labels(resting.first).last(3)
-      ran = record(500, pid, "--rate=1000")
+      ran = record(200, pid, "--rate=1000", running: pid)
       assert_includes collapsed(ran.out).keys.flatten, "Object#busy"
       refute_includes collapsed(ran.out).keys.flatten, "Object#rest"
       assert_equal 0, failed(ran)

@@ -94,7 +94,11 @@ class TestHeapprofYJIT < Test::Unit::TestCase
 
   def held(name)
     text = program(name)
-    beside(text, "--yjit", "--yjit-call-threshold=2") { |pid,| yield pid, line_of(text, BODIES[name]) }
+    beside(text, "--yjit", "--yjit-call-threshold=2") do |pid,|
+      threads_until(pid) { |all| labels(all.first).any? { |label| label.end_with?("Object#hold") } }
+      2.times { await_progress(pid) } # into the loop
+      yield pid, line_of(text, BODIES[name])
+    end
   end
 
   # The lines of the frames of `hold` that `heapprof stacks` shows of the first thread.
@@ -193,7 +197,7 @@ class TestHeapprofYJIT < Test::Unit::TestCase
     RUBY
     beside(script, "--yjit", "--yjit-call-threshold=2") do |pid,|
       in_directory do
-        assert_equal 0, record_looks(300, pid, "--output=made.pb.gz").status
+        assert_equal 0, record_looks(300, pid, "--output=made.pb.gz", running: pid).status
         profile = JSON.parse(heapprof!("convert", "made.pb.gz", "--to=json").out)
         found = profile["locations"].map { |location| location["lines"].first }.map { |function, line| [profile["functions"][function], line] }
         made = found.select { |function, _| function["name"].end_with?("made") && function["file"] == "made" }

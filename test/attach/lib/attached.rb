@@ -75,7 +75,8 @@ module Attached
     bell&.close
   end
 
-  # So many looks. With the pid of a target that is busy: it has run before each (ring_as_it_runs).
+  # So many looks. With the number of a thread that is busy, or of a process, which is its main thread: it has run before each
+  # (ring_as_it_runs).
   def record_looks(looks, *arguments, running: nil)
     record_by_bell(*arguments) { |bell,| running ? ring_as_it_runs(bell, looks, running) : bell.ring(looks) }
   end
@@ -88,7 +89,7 @@ module Attached
     end
   end
 
-  # Waits until a processor has run the process again: otherwise each look would see it at the same place. On a busy machine, a thread that
+  # Waits until a processor has run the thread again: otherwise each look would see it at the same place. On a busy machine, a thread that
   # waits for a processor is not stopped.
   def await_progress(pid)
     time = -> { File.read("/proc/#{pid}/schedstat").to_i }
