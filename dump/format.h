@@ -93,9 +93,14 @@ enum heapprof_dump_object_bit {
     HEAPPROF_DUMP_FINALIZER = 1 << 9, /* it has a finalizer */
     HEAPPROF_DUMP_HASHED   = 1 << 10, /* a keyed hash of its content follows: equal contents have
                                          equal hashes */
-    HEAPPROF_DUMP_MORE     = 1 << 11  /* not a new object: continues the references of the object
+    HEAPPROF_DUMP_MORE     = 1 << 11, /* not a new object: continues the references of the object
                                          before, which has the same slot, after its labels */
+    HEAPPROF_DUMP_DOING    = 1 << 12  /* what the program was doing when it was allocated follows: a
+                                         string of keys and values */
 };
+
+/* Ends each key and each value of the string of DOING. */
+#define HEAPPROF_DUMP_DOING_END '\x1f'
 
 /* A reference is a number. An even one is an object: (address - own address) / 8, zigzag,
  * doubled. An odd one is another value: the lowest bit is 1, its kind is in the next three

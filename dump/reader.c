@@ -27,7 +27,7 @@
 #define SLOT_BYTES_MOST (1 << 16)
 #define SLOTS_MOST (1 << 20)               /* slots of a page */
 #define NUMBER_MOST (UINT32_MAX - 1)       /* how many strings, stacks or layouts */
-#define KNOWN_BITS ((HEAPPROF_DUMP_MORE << 1) - 1)
+#define KNOWN_BITS ((HEAPPROF_DUMP_DOING << 1) - 1)
 
 struct cursor {
     const unsigned char *at, *end;
@@ -451,6 +451,7 @@ read_fields(struct reader *reader, struct heapprof_dump_read_object *object)
         object->stack = read_bounded(reader, reader->stack_count, "stack");
         object->weight = read_number(&reader->in);
     }
+    object->doing = object->bits & HEAPPROF_DUMP_DOING ? read_string(reader) : 0;
     object->hash = object->bits & HEAPPROF_DUMP_HASHED ? read_hash(&reader->in) : 0;
 }
 

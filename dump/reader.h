@@ -58,6 +58,7 @@ struct heapprof_dump_read_object {
     uint32_t text;
     uint32_t stack;
     uint64_t weight;              /* how many objects the sample stands for, times 1000 */
+    uint32_t doing;               /* a string */
     uint64_t hash;
 };
 

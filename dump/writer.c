@@ -385,6 +385,7 @@ rb_heapprof_dump_object(struct heapprof_dump_writer *writer,
         rb_heapprof_dump_number(writer, to, object->stack);
         rb_heapprof_dump_number(writer, to, object->weight);
     }
+    if (object->bits & HEAPPROF_DUMP_DOING) rb_heapprof_dump_number(writer, to, object->doing);
     if (object->bits & HEAPPROF_DUMP_HASHED) put_hash(writer, object->hash);
     writer->object = object->address;
     writer->next_slot = slot + 1;

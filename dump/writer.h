@@ -81,6 +81,7 @@ struct heapprof_dump_object {
     uint32_t  text;                /* string */
     uint32_t  stack;
     uint64_t  weight;              /* how many objects it stands for, times 1000 */
+    uint32_t  doing;               /* string */
     uint64_t  hash;
 };
 

@@ -95,9 +95,9 @@ struct graph_text {
 };
 
 /* The allocation stack of a sampled object, and how many objects the sample stands for, times
- * 1000. Ordered by object. */
+ * 1000; what the program was doing (dump/format.h: DOING), a string. Ordered by object. */
 struct graph_sample {
-    uint32_t object, stack;
+    uint32_t object, stack, doing;
     uint64_t weight;
 };
 

@@ -110,7 +110,7 @@ add_sample(struct graph *graph, const struct heapprof_dump_read_object *object)
 {
     if (!GROW(graph, samples, graph->sample_count + 1)) return false;
     graph->samples[graph->sample_count++] =
-        (struct graph_sample){graph->count, object->stack, object->weight};
+        (struct graph_sample){graph->count, object->stack, object->doing, object->weight};
     return true;
 }
 

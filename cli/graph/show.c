@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/graph/graph.h"
+#include "profiler/label_sets.h"
 #include "report/text.h"
 
 struct view {
@@ -20,6 +21,12 @@ struct view {
     bool     as_json;
     bool     here;               /* the reader is at the object */
     bool     failed;             /* no memory */
+};
+
+/* One of the labels that a sampled object has. */
+struct said {
+    const char *key, *value;
+    size_t key_length, value_length;
 };
 
 static const char *
@@ -46,6 +53,60 @@ put_stack(const struct graph *graph, uint32_t object)
     }
 }
 
+/* The next key and value of the string; false at its end. */
+static bool
+next_label(const char **at, struct said *label)
+{
+    const char *key = *at, *key_end = strchr(key, HEAPPROF_DUMP_DOING_END);
+    const char *end = key_end ? strchr(key_end + 1, HEAPPROF_DUMP_DOING_END) : NULL;
+
+    if (!end) return false;
+    *label = (struct said){key, key_end + 1, (size_t)(key_end - key), (size_t)(end - key_end - 1)};
+    *at = end + 1;
+    return true;
+}
+
+static const char *
+labels_of(const struct graph *graph, uint32_t object)
+{
+    const struct graph_sample *sample = graph_sample(graph, object);
+
+    return sample ? graph_string(&graph->names, sample->doing) : "";
+}
+
+/* What the program was doing when it was allocated. */
+static void
+put_labels(const struct graph *graph, uint32_t object)
+{
+    const char *at = labels_of(graph, object), *before = "";
+    struct said label;
+    struct cli_text text;
+
+    if (*at == '\0' || !cli_text_begin(&text)) return;
+    for (; next_label(&at, &label); before = ", ")
+        fprintf(text.out, "%s%.*s: %.*s", before, (int)label.key_length, label.key,
+                (int)label.value_length, label.value);
+    printf("%-15s", "labels");
+    cli_text_show(&text, 0, false);
+    putchar('\n');
+}
+
+static void
+json_labels(struct report_json *json, const struct graph *graph, uint32_t object)
+{
+    const char *at = labels_of(graph, object);
+    struct said label;
+
+    report_json_member_begin(json, "labels", '{');
+    while (next_label(&at, &label)) {
+        char key[HEAPPROF_LABEL_KEY_BYTES];
+        snprintf(key, sizeof(key), "%.*s", (int)label.key_length, label.key);
+        report_json_key(json, key);
+        report_json_string(json, label.value, label.value_length);
+    }
+    report_json_end(json, '}');
+}
+
 static bool
 put_head(struct view *view)
 {
@@ -70,6 +131,7 @@ put_head(struct view *view)
     if (reached) cli_text_show(&text, 0, false);
     else fputs("nothing: the garbage collector will free it", stdout);
     putchar('\n');
+    put_labels(&graph->graph, view->object);
     put_stack(&graph->graph, view->object);
     return true;
 }
@@ -295,6 +357,7 @@ begin(struct view *view)
     report_json_begin(&view->json, '{');
     if (!cli_graph_json_object(&view->json, view->graph, view->object)) return false;
     report_json_member_text(&view->json, "type", graph_type(graph, view->object));
+    json_labels(&view->json, graph, view->object);
     report_json_key(&view->json, "stack");
     cli_graph_json_stack(&view->json, graph, sample ? sample->stack : 0);
     return view->graph->dominators.dominators[view->object] == GRAPH_UNREACHED ||

@@ -19,6 +19,7 @@
 #include "gc/graph/form.h"
 #include "gc/book/state.h"
 #include "gc/book/walk.h"
+#include "profiler/label_sets.h"
 
 /* ---- facts about an object ---- */
 
@@ -48,6 +49,22 @@ graph_stack(struct heapprof_graph *graph, uint32_t stack)
     return number;
 }
 
+/* The string of labels with another character at the end of each key and value. */
+HEAPPROF_COLD static uint32_t
+graph_doing(struct heapprof_graph *graph, uint32_t label)
+{
+    char text[HEAPPROF_LABEL_TEXT_BYTES];
+    size_t length;
+    const char *labels = rb_heapprof_strings_get(&rb_heapprof.tables.strings, label, &length);
+
+    for (size_t i = 0; i < length; i++) {
+        text[i] = labels[i] == HEAPPROF_DUMP_DOING_END ? ' '
+                  : labels[i] == '\0'                  ? HEAPPROF_DUMP_DOING_END
+                                                       : labels[i];
+    }
+    return rb_heapprof_dump_string(&graph->writer, text, length);
+}
+
 static void
 graph_sample(struct heapprof_graph *graph, struct heapprof_dump_object *object)
 {
@@ -57,7 +74,12 @@ graph_sample(struct heapprof_graph *graph, struct heapprof_dump_object *object)
     if (!entry) return;
     const struct heapprof_sample *sample = rb_heapprof_live_table_sample(live, entry);
     object->bits |= HEAPPROF_DUMP_SAMPLED;
-    object->stack = graph_stack(graph, rb_heapprof.tables.sites.all[sample->site].stack);
+    const struct heapprof_site *site = &rb_heapprof.tables.sites.all[sample->site];
+    object->stack = graph_stack(graph, site->stack);
+    if (site->label) {
+        object->bits |= HEAPPROF_DUMP_DOING;
+        object->doing = graph_doing(graph, site->label);
+    }
     object->weight = (uint64_t)((double)sample->weight * 1000 + 0.5);
 }
 

@@ -122,6 +122,19 @@ class TestHeapprofGraph < Test::Unit::TestCase
     end
   end
 
+  def test_show_says_what_the_program_was_doing
+    graph = GraphBytes.new
+    stack = graph.stack("/srv/order.rb:2 Order#new")
+    orders = ["endpoint\x1fPOST /cart\x1ftenant\x1fb2b\x1f", "endpoint\x1fcut", nil].map { |doing| graph.object("Order", stack: stack, doing: doing) }
+    in_directory do
+      write(FILE, graph.bytes)
+      assert_match(/^labels +endpoint: POST \/cart, tenant: b2b\nallocated /, heapprof!("graph", "show", FILE, address(orders[0])).out)
+      assert_equal [{ "endpoint" => "POST /cart", "tenant" => "b2b" }, {}, {}],
+                   orders.map { |order| heapprof!("graph", "show", FILE, "--json", address(order)).json["labels"] }
+      refute_match(/^labels/, heapprof!("graph", "show", FILE, address(orders[2])).out)
+    end
+  end
+
   def test_a_suspect_was_allocated_where_those_were_that_it_is_of
     graph = GraphBytes.new
     lock = graph.object("Lock", stack: graph.stack("/lock.rb:1 Lock#new"))

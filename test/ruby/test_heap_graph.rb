@@ -701,6 +701,17 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     RUBY
   end
 
+  def test_samples_have_their_labels
+    in_graph_child(<<~'RUBY')
+      class Item; end
+      HeapProfile.start(interval: 1)
+      items = [HeapProfile.label(endpoint: "POST /ca\u00e9rt", tenant: "a\x1fb") { Item.new }, Item.new]
+      graph = dump
+      doing = items.map { |item| graph.objects.fetch(address(item)).doing }
+      assert_equal [{ "endpoint" => "POST /ca\u00e9rt", "tenant" => "a b" }, nil], doing
+    RUBY
+  end
+
   def test_samples_have_their_stack
     in_graph_child(<<~'RUBY')
       class Item; end

@@ -78,15 +78,16 @@ class GraphBytes
   # class_of: the class's address. labels: { [:IVAR, "@a"] => address or immediate }; others the same, of a layout that lists
   # none; tail: references, or pairs.
   def object(class_name, bytes = SLOT, type: "T_OBJECT", at: later, class_of: 0, labels: {}, others: {}, tail: nil, bits: 0,
-             text: nil, stack: nil, weight: 1, length: nil, hash: nil)
+             text: nil, stack: nil, weight: 1, length: nil, hash: nil, doing: nil)
     kind = tail && (tail.first.is_a?(Array) ? :paired : :indexed)
     layout = layout_of(type, class_of, class_name, labels.keys, kind, others.any?)
-    bits |= (bytes > SLOT ? 4 : 0) | (length ? 8 : 0) | (text ? 16 : 0) | (stack ? 32 : 0) | (hash ? 1024 : 0)
+    bits |= (bytes > SLOT ? 4 : 0) | (length ? 8 : 0) | (text ? 16 : 0) | (stack ? 32 : 0) | (hash ? 1024 : 0) | (doing ? 4096 : 0)
     record = number(layout) + number(bits)
     record << number(bytes - SLOT) if bytes > SLOT
     record << number(length) if length
     record << number(string(text)) if text
     record << number(stack) << number((weight * 1000).round) if stack
+    record << number(string(doing)) if doing
     record << [hash].pack("Q<") if hash
     labels.each_value { |to| record << reference(at, to) }
     record << number(tail.size) << tail.flatten.map { |to| reference(at, to) }.join if tail

@@ -8,7 +8,7 @@ class HeapGraphFile
   Layout = Struct.new(:type, :class_address, :class_name, :bits, :tail, :labels)
   Root = Struct.new(:kind, :name, :category, :address)
   Edge = Struct.new(:kind, :name, :to) # to: an address, or [:integer, 1] and the like
-  HeapObject = Struct.new(:address, :layout, :slot, :bits, :external, :length, :text, :stack, :weight, :hash_of, :edges) do
+  HeapObject = Struct.new(:address, :layout, :slot, :bits, :external, :length, :text, :stack, :weight, :doing, :hash_of, :edges) do
     def type = layout.type
     def class_name = layout.class_name
     def bytes = slot + external.to_i
@@ -20,7 +20,7 @@ class HeapGraphFile
   IMMEDIATES = %i[special integer symbol float hidden].freeze
   SPECIALS = [nil, false, true, :undefined, :nothing].freeze
   PROCESS, STRINGS, STACKS, LAYOUTS, ROOTS, OBJECTS, MOVES, FOOTER = *1..8
-  EXTERNAL, LENGTH, TEXT, SAMPLED, HASHED, MORE = 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 10, 1 << 11
+  EXTERNAL, LENGTH, TEXT, SAMPLED, HASHED, MORE, DOING = 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 10, 1 << 11, 1 << 12
 
   attr_reader :contents, # of all blocks, as bytes
               :process, :footer, :strings, :stacks, :layouts, :roots, :objects, :moves, :pages
@@ -138,6 +138,7 @@ class HeapGraphFile
     object.length = number if bits & LENGTH != 0
     object.text = string if bits & TEXT != 0
     object.stack, object.weight = @stacks.fetch(number), number if bits & SAMPLED != 0
+    object.doing = string.split("\x1f").each_slice(2).to_h if bits & DOING != 0
     (object.hash_of = @data.unpack1("@#{@at}Q<"); @at += 8) if bits & HASHED != 0
     object.edges = layout.labels.map { |kind, name| Edge.new(kind, name, reference) }
     @objects[@own] = object

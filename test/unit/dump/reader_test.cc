@@ -218,7 +218,7 @@ TEST(DumpReader, AnObjectThatCannotBeIsRefusedInALine)
 {
     EXPECT_EQ("", ErrorOfObject({0, 0, 0, 0}));
     EXPECT_EQ("slot 1048576, bits 0 are no object's", ErrorOfObject({1 << 20, 0, 0}));
-    EXPECT_EQ("slot 0, bits 0x1000 are no object's", ErrorOfObject({0, 0, 1 << 12}));
+    EXPECT_EQ("slot 0, bits 0x2000 are no object's", ErrorOfObject({0, 0, 1 << 13}));
     EXPECT_EQ("an object ends behind the block", ErrorOfObject({0, 0}));
     EXPECT_EQ("an object ends behind the block", ErrorOfObject({0, 1, 0, UINT64_C(1) << 40, 0}));
     EXPECT_EQ("an object ends behind the block", ErrorOfObject({0, 2, 0, 5, 1, 1}));
