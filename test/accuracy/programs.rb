@@ -214,14 +214,23 @@ module Accuracy
       i = rounds.begin
       while i < rounds.end
         meanwhile(i / @scenario.period) if i % @scenario.period == 0
-        site = 0
-        while site < kept.size
-          kept[site][i / 3] = @makers[site].call
-          site += 1
-        end
+        around(i) { make(kept, i / 3) }
         i += 1
       end
     end
+
+    def make(kept, place)
+      site = 0
+      while site < kept.size
+        kept[site][place] = @makers[site].call
+        site += 1
+      end
+    end
+
+    # What is said of a round by other programs (label_programs.rb): all rounds count here.
+    def around(_) = yield
+    def counted?(_) = true
+    def counted(rows) = rows
 
     # Calls the block from the stack of that number, of 2**depth.
     def from_stack(number, depth, &block)
@@ -253,7 +262,7 @@ module Accuracy
     def make_lasting(rounds)
       rounds.each do |i|
         meanwhile(i / @scenario.period) if i % @scenario.period == 0
-        @makers.each_with_index { |maker, site| @kept[site][i] = maker.call }
+        around(i) { make(@kept, i) }
       end
     end
 
@@ -288,8 +297,8 @@ module Accuracy
     # ---- reading ----
 
     def read(copies: 1, who: "")
-      rows = HeapProfile.snapshot(gc: true).group_by(&:class_name)
-      made = (0...@rounds).group_by { |i| interval_at(i / @scenario.period) }
+      rows = counted(HeapProfile.snapshot(gc: true)).group_by(&:class_name)
+      made = (0...@rounds).select { |i| counted?(i) }.group_by { |i| interval_at(i / @scenario.period) }
       @sites.flat_map do |site|
         { alloc: made, inuse: made.transform_values { |rounds| rounds.select { |i| stays?(i) } } }.map do |value, of|
           variance = of.sum { |interval, rounds| Estimator.sigma(copies * rounds.size, site.slot, interval)**2 }
@@ -303,12 +312,13 @@ module Accuracy
     # take so many samples that it doubles again.
     def read_thinned(who: "")
       interval = HeapProfile.stat(:interval_bytes)
-      rows = HeapProfile.snapshot(gc: true).group_by(&:class_name)
+      rows = counted(HeapProfile.snapshot(gc: true)).group_by(&:class_name)
+      rounds, short_lived = [@rounds, self.short_lived].map { |count| (0...count).count { |i| counted?(i) } }
       check_thinned
       @sites.flat_map do |site|
-        lasting = Estimator.sigma(@rounds, site.slot, interval)
+        lasting = Estimator.sigma(rounds, site.slot, interval)
         dead = Estimator.sigma(short_lived, site.slot, @intervals[0])
-        known = [[:alloc, @rounds + short_lived, Math.hypot(lasting, dead), 0], [:inuse, @rounds, lasting, STALE]]
+        known = [[:alloc, rounds + short_lived, Math.hypot(lasting, dead), 0], [:inuse, rounds, lasting, STALE]]
         known.map! do |value, truth, sigma, stale|
           Reading.new(who + site.name.to_s, site.slot, value, truth, sigma, site.total(rows, :"#{value}_objects"), stale)
         end

@@ -23,13 +23,14 @@ module Accuracy
     :cut,       # whether make check runs it, too
     :blocks,    # whether its sites are of blocks (blocks.rb), and bytes are estimated
     :malloc,    # whose: :ruby or :all
-    :memory     # the profiler's budget, where it is to be used up
+    :memory,    # the profiler's budget, where it is to be used up
+    :labels     # how every other round gets the label that is counted (label_programs.rb), or nil
   ) do
     def key
       [name, *(sites if sites.one?), intervals.join("-")].join(" ")
     end
 
-    def programs = (blocks ? BlockPrograms : Programs).new(self)
+    def programs = (blocks ? BlockPrograms : labels ? LabelPrograms : Programs).new(self)
 
     def yjit? = ruby.include?("--yjit")
   end
@@ -42,10 +43,10 @@ module Accuracy
   class << self
     # One scenario for each interval, or group of intervals.
     def scenario(name, program = :mutator, at: [400, 4096], sites: SLOT_SITES, during: nil, rounds: 6000,
-                 period: 400, ruby: [], cut: true, blocks: false, malloc: :ruby, memory: nil)
+                 period: 400, ruby: [], cut: true, blocks: false, malloc: :ruby, memory: nil, labels: nil)
       at.each do |intervals|
         SCENARIOS << Scenario.new(name, program, sites, during, Array(intervals), rounds, period, ruby, cut,
-                                  blocks, malloc, memory)
+                                  blocks, malloc, memory, labels)
       end
     end
 
@@ -77,6 +78,24 @@ module Accuracy
   scenario "parent and child of fork", :forked, rounds: 3000
   scenario "from boot, by environment", :booted, at: [4096], rounds: 6000
   scenario "real program, all it makes", :real, sites: [], at: [400, 4096, 65_536], rounds: 20
+
+  # ---- by label ----
+
+  scenario "label, block", labels: :by_block
+  scenario "label, YJIT", labels: :by_block, ruby: YJIT
+  scenario "label, label!", labels: :by_change, cut: false
+  scenario "label, late name", labels: :by_name_that_comes_late
+  scenario "label, late name, all of these", at: [[400, 4096, 50, 20_000]], labels: :by_name_that_comes_late, during: :everything,
+                                             period: 330, ruby: YJIT, cut: false
+  scenario "label, Enumerator", labels: :by_enumerator
+  scenario "label, new threads", labels: :by_new_thread, rounds: 3000
+  scenario "label, thread of a pool", labels: :by_pool, rounds: 3000
+  scenario "label, four threads", :threads, labels: :by_block, during: :pass, rounds: 1500, period: 50
+  scenario "label, four fibers", :fibers, labels: :by_block, during: :yield_fiber, rounds: 1500, period: 50
+  scenario "label, GCs of every kind", labels: :by_name_that_comes_late, during: :collect
+  scenario "label, parent and child of fork", :forked, labels: :by_block, rounds: 3000
+  scenario "label, thinned", :thinned, labels: :by_block, at: [100], rounds: 6000, memory: 1 << 20
+  scenario "label, late name, thinned", :thinned, labels: :by_name_that_comes_late, at: [100], rounds: 6000, memory: 1 << 20
 
   # ---- bytes of blocks ----
 
