@@ -7,7 +7,14 @@
 #include "report/groups.h"
 
 /* Marks of a function, or of a label's text. */
-enum {REPORT_FOCUS = 1, REPORT_IGNORE = 2, REPORT_OWN = 4, REPORT_SEEN = 8};
+enum {
+    REPORT_FOCUS = 1,
+    REPORT_IGNORE = 2,
+    REPORT_OWN = 4,
+    REPORT_SEEN = 8,
+    REPORT_LOADS = 16,  /* it loads a file: require and its like */
+    REPORT_LABELS = 32  /* it is HeapProfile.label */
+};
 
 /* One profile that is being added. */
 struct report_scan {
@@ -47,6 +54,10 @@ bool report_scan_functions(struct report_scan *scan);
 /* Returns whether the sample is one that the question wants. vm is its table of the VM, or NULL. */
 bool report_scan_wanted_p(const struct report_scan *scan, const struct heapprof_samples *samples,
                           const char *vm);
+
+/* Returns whether a file was being loaded in a block of HeapProfile.label: what that allocates is
+ * not the endpoint's that happened to come first. */
+bool report_scan_loading_p(const struct report_scan *scan, const struct heapprof_samples *samples);
 
 /* ---- scan_digests.c: digests of what a reader sees ---- */
 

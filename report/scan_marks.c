@@ -66,6 +66,29 @@ report_scan_wanted_p(const struct report_scan *scan, const struct heapprof_sampl
     return (!question->focus || marks & REPORT_FOCUS) && !(marks & REPORT_IGNORE);
 }
 
+static unsigned
+marks_of_name(const char *name)
+{
+    static const char *const loads[] = {"Kernel#require", "Kernel#require_relative", "Kernel#load"};
+
+    for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++)
+        if (!strcmp(name, loads[i])) return REPORT_LOADS;
+    return strcmp(name, "ObjectSpace::HeapProfile.label") ? 0 : REPORT_LABELS;
+}
+
+bool
+report_scan_loading_p(const struct report_scan *scan, const struct heapprof_samples *samples)
+{
+    bool loads = false;
+
+    REPORT_EACH_FRAME(samples, frame, {
+        unsigned marks = report_scan_marks(scan, frame);
+        if (marks & REPORT_LOADS) loads = true;
+        if (marks & REPORT_LABELS) return loads;
+    })
+    return false;
+}
+
 bool
 report_scan_functions(struct report_scan *scan)
 {
@@ -81,9 +104,9 @@ report_scan_functions(struct report_scan *scan)
     for (uint32_t place = 0; place < count; place++) {
         const struct heapprof_model_function *function = &model->functions[place];
         const char *file = rb_heapprof_model_string(model, function->filename, NULL);
+        const char *name = rb_heapprof_model_string(model, function->name, NULL);
         unsigned marks =
-            marks_for(question, rb_heapprof_model_string(model, function->name, NULL)) |
-            marks_for(question, file);
+            marks_for(question, name) | marks_for(question, file) | marks_of_name(name);
         if (report_own_p(file, scan->directory)) marks |= REPORT_OWN;
         scan->marks[place] = (unsigned char)marks;
     }

@@ -217,16 +217,6 @@ row_of_library(struct report_scan *scan, const struct heapprof_samples *samples)
     return find_named_row(scan, library, length, false);
 }
 
-static uint32_t
-row_of_label(struct report_scan *scan, const struct heapprof_samples *samples, uint64_t at)
-{
-    const struct report_question *question = &scan->groups->question;
-    const char *key = question->group == REPORT_CLASS ? "class" : question->label;
-
-    if (report_find_label(samples, key)) scan->groups->any_label = true;
-    return find_row(scan, report_digest_label(samples, key), at);
-}
-
 /* Returns whether the group is by a label that says what the memory is. Only then a table of the
  * VM has no row of its own. */
 static bool
@@ -241,6 +231,20 @@ label_of_memory_p(const struct report_question *question)
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if (!strcmp(question->label, keys[i])) return true;
     return false;
+}
+
+static uint32_t
+row_of_label(struct report_scan *scan, const struct heapprof_samples *samples, uint64_t at)
+{
+    const struct report_question *question = &scan->groups->question;
+    const char *key = question->group == REPORT_CLASS ? "class" : question->label;
+
+    if (report_find_label(samples, key)) {
+        scan->groups->any_label = true;
+        if (!label_of_memory_p(question) && report_scan_loading_p(scan, samples))
+            return find_named_row(scan, "(load)", strlen("(load)"), false);
+    }
+    return find_row(scan, report_digest_label(samples, key), at);
 }
 
 uint32_t

@@ -206,6 +206,23 @@ class TestHeapprofRows < Test::Unit::TestCase
     end
   end
 
+  LABELLED = "<internal:heapprof>:355 ObjectSpace::HeapProfile.label"
+
+  # Of a program that was loaded itself, and labels what it does then.
+  def test_what_is_loaded_in_a_block_of_label_is_no_endpoints
+    in_directory do
+      outer = [LABELLED, "/srv/cart.rb:3 Cart#call", ":0 Kernel#load", "/usr/bin/rackup:1 <main>"]
+      loads = ["/srv/model.rb:1 <main>", "/srv/zeitwerk.rb:9 Kernel#require"]
+      file = profile.sample(["/srv/cart.rb:9 Cart#add", *outer], [0, 9000], class: "String", endpoint: "/cart")
+                    .sample([*loads, *outer], [0, 7000], class: "Class", endpoint: "/cart").sample([*loads, *outer.drop(1)], [0, 500], class: "Class", endpoint: "/change")
+                    .sample([*loads, *outer.drop(1)], [0, 300], class: "Class")
+      write("heap", file)
+      assert_equal [["/cart", 9000], ["(load)", 7000], ["/change", 500], ["(none)", 300]],
+                   rows("heap", "-g", "label:endpoint").map { |row| row.values_at("what", "value") }
+      assert_equal [["String", 9000], ["Class", 7800]], rows("heap", "-g", "class").map { |row| row.values_at("what", "value") }
+    end
+  end
+
   def test_what_an_extension_asks_of_malloc_is_its_gems
     in_directory do
       write("heap", extensions)
