@@ -8,14 +8,16 @@
  *   gate                   runs once per                    off      not sampled
  *   rb_heapprof_gate_page  page taken by a ractor           1 test   + count down slots
  *   rb_heapprof_gate_newobj miss of the free list           3 tests  3 tests
+ *   rb_heapprof_gate_stress miss of the free list           1 test   1 test
  *   rb_heapprof_gate_clear ractor and GC                    1 test   redraw the gaps
- *   rb_heapprof_gate_sweep page swept                       1 test   1 test
+ *   rb_heapprof_gate_sweep page swept                       2 tests  2 tests
+ *   rb_heapprof_gate_swept_page, _finalized  page; object with a finalizer  1 test, off or on
  *   rb_heapprof_gate_move  object moved by compaction       1 test   1 test
  *   rb_heapprof_gate_malloc block from the allocator        subtract and test, off or on
  *   rb_heapprof_gate_realloc block about to be reallocated  add up and 2 tests
  *   rb_heapprof_gate_resized block reallocated              subtract and 2 tests
  *   rb_heapprof_gate_free  block freed, or reallocated      1 test, off or on
- *   rb_heapprof_gate_begun, _marked  GC                     1 test each, off or on
+ *   rb_heapprof_gate_begun, _marked  GC                     2 tests, 1 test, off or on
  *   rb_heapprof_gate_adjust memory reported by an extension  2 tests  + a lock
  *
  * The allocation fast path and the sweep of an object have no gate: `make
@@ -84,6 +86,18 @@ extern bool rb_heapprof_clears; /* state.h */
 /* Stands before a function that has one caller and is a part of it. */
 #define HEAPPROF_PART __attribute__((__cold__))
 
+extern uint32_t rb_heapprof_stress; /* gc/objects/stress.c */
+
+HEAPPROF_COLD static void
+rb_heapprof_stress_miss(struct rb_objspace *objspace, bool vm_locked);
+
+/* The free list ran dry, and nothing was done about it yet. */
+static inline void
+rb_heapprof_gate_stress(struct rb_objspace *objspace, bool vm_locked)
+{
+    if (RB_UNLIKELY(rb_heapprof_stress)) rb_heapprof_stress_miss(objspace, vm_locked);
+}
+
 HEAPPROF_COLD static VALUE
 rb_heapprof_newobj(struct rb_objspace *objspace, struct heapprof_ractor *ractor, size_t heap_idx);
 
@@ -123,11 +137,39 @@ rb_heapprof_gate_clear(struct ractor_newobj_cache *cache)
 HEAPPROF_COLD static void
 rb_heapprof_sweep(struct heap_page *page);
 
+extern bool rb_heapprof_quarantine_on; /* gc/quarantine */
+
+HEAPPROF_COLD static void
+rb_heapprof_quarantine_before(struct heap_page *page);
+
 /* The page is about to be swept. Its mark bits tell which objects are dead. */
 static inline void
 rb_heapprof_gate_sweep(struct heap_page *page, const struct heapprof_page *known)
 {
+    if (RB_UNLIKELY(rb_heapprof_quarantine_on)) rb_heapprof_quarantine_before(page);
     if (RB_UNLIKELY(known->samples | known->identities)) rb_heapprof_sweep(page);
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_quarantine_swept(struct heap_page *page, int *freed_slots, int *empty_slots);
+
+/* The page has been swept, and its slots have been counted, but not added up. */
+static inline void
+rb_heapprof_gate_swept_page(struct heap_page *page, int *freed_slots, int *empty_slots)
+{
+    if (RB_UNLIKELY(rb_heapprof_quarantine_on)) {
+        rb_heapprof_quarantine_swept(page, freed_slots, empty_slots);
+    }
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_quarantine_finalized(struct heap_page *page, VALUE slot);
+
+/* An object's finalizer has run, and its slot was added to the free list. */
+static inline void
+rb_heapprof_gate_finalized(struct heap_page *page, VALUE slot)
+{
+    if (RB_UNLIKELY(rb_heapprof_quarantine_on)) rb_heapprof_quarantine_finalized(page, slot);
 }
 
 HEAPPROF_COLD static void
@@ -275,12 +317,15 @@ extern bool rb_heapprof_wbcheck_on; /* gc/wbcheck */
 
 HEAPPROF_COLD static void
 rb_heapprof_wbcheck_begun(struct rb_objspace *objspace);
+HEAPPROF_COLD static void
+rb_heapprof_quarantine_begun(struct rb_objspace *objspace);
 
 /* A GC has begun. It is counted already, and has not marked yet. All ractors are stopped. */
 static inline void
 rb_heapprof_gate_begun(struct rb_objspace *objspace)
 {
     if (RB_UNLIKELY(rb_heapprof_wbcheck_on)) rb_heapprof_wbcheck_begun(objspace);
+    if (RB_UNLIKELY(rb_heapprof_quarantine_on)) rb_heapprof_quarantine_begun(objspace);
 }
 
 HEAPPROF_COLD static void

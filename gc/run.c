@@ -5,6 +5,7 @@
  */
 #include "gc/book/state.h"
 #include "gc/book/track.h"
+#include "gc/quarantine/quarantine.h"
 
 HEAPPROF_COLD static void
 reserve_a_little(void)
@@ -27,12 +28,16 @@ rb_heapprof_gc_start(void)
     rb_gc_ractor_newobj_cache_foreach(cache_start_i, NULL);
     rb_heapprof_gc_settle_blocks();
     rb_heapprof_gc_redraw_blocks();
+    quarantine_start();
+    rb_heapprof_stress = rb_heapprof.run.options.gc_stress;
 }
 
 HEAPPROF_COLD void
 rb_heapprof_gc_stop(void)
 {
     rb_heapprof_gc_copy_rest();
+    quarantine_stop();
+    rb_heapprof_stress = 0;
     rb_gc_ractor_newobj_cache_foreach(cache_stop_i, NULL);
     rb_heapprof_on = false;
     want_clears(&clears_wanted.sampling, false);

@@ -60,7 +60,12 @@
     X(rss, SWITCH, rss, "1", 0, 1, \
       "1 (a file has the rest of the resident memory, too) or 0") \
     X(memcheck, SWITCH, memcheck, "0", 0, 1, \
-      "1 (all that is Ruby's is freed at the end, and the file has the blocks that are left) or 0")
+      "1 (all that is Ruby's is freed at the end, and the file has the blocks that are left) " \
+      "or 0") \
+    X(quarantine, BYTES, quarantine_bytes, "0", 0, 18446744073709551615, \
+      "bytes of dead objects that are held back to find their uses, such as 256m; or 0: none") \
+    X(gc_stress, COUNT, gc_stress, "0", 0, 1000000000, \
+      "after how many allocations there is a GC, such as 100; or 0: as always")
 
 /* HEAPPROF_SETTINGS has the ranges and defaults. */
 struct heapprof_options {
@@ -82,6 +87,8 @@ struct heapprof_options {
                                 allocator's blocks */
     bool     rss;            /* a file has the rest of RSS in it */
     bool     memcheck;       /* free everything at the end; the file has the blocks that are left */
+    uint64_t quarantine_bytes; /* how many bytes of dead objects are held back; 0: none */
+    uint32_t gc_stress;      /* a GC at each allocation of this number; 0: none */
     bool     named;          /* out is not the default */
     char     out[HEAPPROF_OUT_MAX]; /* template */
 };

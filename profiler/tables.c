@@ -30,6 +30,7 @@ rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem
     rb_heapprof_reported_init(&tables->reported, mem);
     rb_heapprof_callers_init(&tables->callers, mem);
     rb_heapprof_mismatches_init(&tables->mismatches, mem, &tables->stacks);
+    rb_heapprof_dead_objects_init(&tables->dead_objects, mem, &tables->stacks);
     tables->label_strings = NULL;
     tables->label_strings_capacity = 0;
     tables->merged_sites = tables->nameless_sites = 0;
@@ -47,6 +48,7 @@ rb_heapprof_tables_reserve(struct heapprof_tables *tables)
 void
 rb_heapprof_tables_free(struct heapprof_tables *tables)
 {
+    rb_heapprof_dead_objects_free(&tables->dead_objects);
     rb_heapprof_mismatches_free(&tables->mismatches);
     rb_heapprof_callers_free(&tables->callers);
     rb_heapprof_reported_free(&tables->reported);

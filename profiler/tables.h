@@ -3,6 +3,7 @@
 /* All that one profile knows, table by table. README.md draws which table names which. */
 #include "profiler/blocks.h"
 #include "profiler/callers.h"
+#include "profiler/dead_objects.h"
 #include "profiler/functions.h"
 #include "profiler/identities.h"
 #include "profiler/live_table.h"
@@ -24,6 +25,7 @@ struct heapprof_tables {
     struct heapprof_reported   reported;
     struct heapprof_callers    callers;
     struct heapprof_mismatches mismatches; /* only with memcheck */
+    struct heapprof_dead_objects dead_objects; /* only with a quarantine */
     uint32_t *label_strings;   /* by set of labels (label_sets.h): the string with its text */
     size_t    label_strings_capacity;
     uint64_t merged_sites;     /* sites of dead code that were merged since start (dead_code.h) */
