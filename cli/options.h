@@ -73,6 +73,8 @@
     WORD(ENGINE,     "--engine",      "ENGINE",  "What finds leaks") \
     WORD(RUBY,       "--ruby",        NULL,      "Also leaks of Ruby itself") \
     WORD(UNDEFINED,  "--undefined",   NULL,      "Also uses of undefined values") \
+    WORD(OBJECTS,    "--objects",     "[SIZE]",  "Also uses of dead objects") \
+    WORD(GC_STRESS,  "--gc-stress",   "N",       "A GC at each Nth allocation") \
     WORD(ONLY,       "--only",        "NAME",    "Only leaks of this library") \
     WORD(SHOW,       "--show",        "KINDS",   "Which kinds of leaks are shown") \
     WORD(SUPPRESSIONS, "--suppressions", "FILE", "Known leaks, which are not shown") \

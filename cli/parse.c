@@ -257,7 +257,8 @@ take_option(struct cli *cli, int argc, char **argv)
         return 0;
     }
     const struct cli_option_words *words = &cli_option_words[option->id];
-    if (!words->value) {
+    bool may_stand_alone = words->value && words->value[0] == '[' && !*rest;
+    if (!words->value || may_stand_alone) {
         if (*rest) {
             cli_usage(cli, "%s takes no value", words->name);
             return 0;

@@ -152,6 +152,22 @@ compare_c(const struct memcheck_valgrind *valgrind, const struct memcheck_error 
     return order;
 }
 
+/* A function that uses a dead object reads it at several places: that is one use. */
+static int
+compare_dead(const struct memcheck_process *process, const struct memcheck_record *a,
+             const struct memcheck_record *b)
+{
+    int order = compare_ruby(process, &a->stack, &b->stack);
+
+    if (order == 0) order = compare_ruby(process, &a->asked, &b->asked);
+    if (order == 0) order = compare_ruby(process, &a->collected, &b->collected);
+    if (order) return order;
+    if (a->error->library != b->error->library)
+        return a->error->library < b->error->library ? -1 : 1;
+    if (a->error->function == b->error->function) return 0;
+    return a->error->function < b->error->function ? -1 : 1;
+}
+
 /* Records are equal if kind, stacks and, for an error, Valgrind's words are equal. */
 static int
 compare_all(const void *left, const void *right, void *data)
@@ -160,6 +176,7 @@ compare_all(const void *left, const void *right, void *data)
     const struct memcheck_process *process = data;
 
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+    if (a->kind == MEMCHECK_DEAD_OBJECT) return compare_dead(process, a, b);
     if (memcheck_error_p(a->kind) && a->error->what != b->error->what)
         return a->error->what < b->error->what ? -1 : 1;
     int ruby = compare_ruby(process, &a->stack, &b->stack),
@@ -172,8 +189,11 @@ static void
 add_amounts(struct memcheck_record *to, const struct memcheck_record *from)
 {
     memcheck_record_add(to, from);
-    to->times += from->times;
-    if (from->error < to->error) to->error = from->error; /* the earlier error */
+    if (to->kind != MEMCHECK_DEAD_OBJECT) to->times += from->times;
+    else if (from->times > to->times) to->times = from->times;
+    if (from->error > to->error) return;
+    to->error = from->error; /* the earlier error */
+    to->what = from->what;
 }
 
 static void
@@ -264,6 +284,12 @@ find_asked(const struct join *join, struct memcheck_record *record)
     }
 }
 
+static struct memcheck_ruby_stack
+told(const struct memcheck_told_stack *stack)
+{
+    return (struct memcheck_ruby_stack){ stack->first, stack->count, true };
+}
+
 /* For an error, Valgrind's messages give the Ruby stack. */
 static void
 add_error(struct join *join, const struct memcheck_error *error)
@@ -273,6 +299,11 @@ add_error(struct join *join, const struct memcheck_error *error)
     if (!record) return;
     record->stack =
         (struct memcheck_ruby_stack){ error->first_ruby_frame, error->ruby_frame_count, true };
+    if (error->kind == MEMCHECK_DEAD_OBJECT) {
+        record->asked = told(&error->allocated);
+        record->collected = told(&error->collected);
+        return;
+    }
     find_asked(join, record);
 }
 

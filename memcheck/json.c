@@ -82,6 +82,8 @@ put_error(struct report_json *json, const struct memcheck_process *process,
         put_c_function(json, &record->asked_by);
     }
     put_frames(json, "asked", process, &record->asked);
+    if (record->kind == MEMCHECK_DEAD_OBJECT)
+        put_frames(json, "collected", process, &record->collected);
 }
 
 static void

@@ -7,6 +7,7 @@
  * sees, except that a process sees some mismatched frees itself. The rest are Valgrind's words for
  * blocks that are left at the end. */
 enum memcheck_kind {
+    MEMCHECK_DEAD_OBJECT,
     MEMCHECK_USE_AFTER_FREE,
     MEMCHECK_INVALID_WRITE,
     MEMCHECK_INVALID_READ,
@@ -25,6 +26,11 @@ enum memcheck_kind {
 
 extern const char *const memcheck_kind_names[MEMCHECK_KINDS], /* for programs */
                   *const memcheck_kind_titles[MEMCHECK_KINDS]; /* for people */
+
+/* What the stacks of an error show besides the code that did it: who asked for the memory; where
+ * the GC began that found an object dead. */
+extern const char memcheck_collected_title[];
+const char *memcheck_asked_title(enum memcheck_kind kind);
 
 static inline bool
 memcheck_error_p(enum memcheck_kind kind)

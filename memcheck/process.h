@@ -46,6 +46,8 @@ struct memcheck_record {
     int64_t     times;                           /* for an error: how often it was seen */
     struct memcheck_ruby_stack asked;            /* for an error: allocated the block that it is
                                                     about */
+    struct memcheck_ruby_stack collected;        /* for the use of a dead object: ran when the GC
+                                                    began that found it dead */
     struct memcheck_c_function asked_by;         /* likewise, in C; only if the process has found
                                                     it */
 };

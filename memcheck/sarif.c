@@ -142,7 +142,9 @@ put_stacks(struct report_json *json, const struct memcheck_process *process,
         put_c_stack(json, process, &process->valgrind->stacks[record->error->first_stack + i]);
     }
     if (record->asked.count > 0)
-        put_ruby_stack(json, process, &record->asked, "in Ruby, the block was asked for by");
+        put_ruby_stack(json, process, &record->asked, memcheck_asked_title(record->kind));
+    if (record->collected.count > 0)
+        put_ruby_stack(json, process, &record->collected, memcheck_collected_title);
     report_json_end(json, ']');
 }
 

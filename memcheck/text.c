@@ -136,8 +136,12 @@ put_stacks(FILE *out, const struct memcheck_process *process, const struct memch
         memcheck_c_function_put(out, &record->asked_by);
         fputs(":\n", out);
     }
-    else if (record->asked.count > 0) fputs("      in Ruby, the block was asked for by:\n", out);
+    else if (record->asked.count > 0) {
+        fprintf(out, "      %s:\n", memcheck_asked_title(record->kind));
+    }
     put_frames(out, process, &record->asked);
+    if (record->collected.count > 0) fprintf(out, "      %s:\n", memcheck_collected_title);
+    put_frames(out, process, &record->collected);
 }
 
 static void

@@ -44,19 +44,34 @@
 /* The memory is as large as it may be: memory that is not touched costs nothing. Few objects are
  * sampled. */
 #define SETTINGS "memory=4g,interval=1g"
+#define OBJECT_SETTINGS_MAX 128
+#define QUARANTINE_BYTES ((size_t)256 << 20)
+
+/* Who allocated a dead object is known if each object is sampled; and so is each allocation, which
+ * --gc-stress counts. "" if neither is asked for. */
+static void
+object_settings(const struct cli_memcheck_run *run, char text[OBJECT_SETTINGS_MAX])
+{
+    text[0] = '\0';
+    if (run->quarantine_bytes == 0 && run->gc_stress == 0) return;
+    snprintf(text, OBJECT_SETTINGS_MAX, ",interval=1,quarantine=%zu,gc_stress=%ld",
+             run->quarantine_bytes, run->gc_stress);
+}
 
 /* Returns the new value of RUBY_HEAPPROF, in a block from malloc. If a key is given twice, the
  * last one counts. */
 static char *
-settings(const char *directory)
+settings(const struct cli_memcheck_run *run)
 {
+    char objects[OBJECT_SETTINGS_MAX];
     const char *before = getenv("RUBY_HEAPPROF");
     char *text;
 
     if (!before || !strcmp(before, "0")) before = "";
     if (!strncmp(before, "1", 1) && (!before[1] || before[1] == ',')) before += before[1] ? 2 : 1;
-    if (asprintf(&text, SETTINGS "%s%s,memcheck=1,out=%s/%%p-%%t.pb.gz", *before ? "," : "", before,
-                 directory) < 0)
+    object_settings(run, objects);
+    if (asprintf(&text, SETTINGS "%s%s%s,memcheck=1,out=%s/%%p-%%t.pb.gz", *before ? "," : "",
+                 before, objects, run->directory) < 0)
         return NULL;
     return text;
 }
@@ -188,7 +203,7 @@ status_of(struct cli_memcheck_run *run, const struct cli_child *child)
 static int
 run_command(struct cli_memcheck_run *run, char **command)
 {
-    char *heapprof = settings(run->directory);
+    char *heapprof = settings(run);
     struct cli_child child;
 
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -242,6 +257,17 @@ read_suppressions(struct cli_memcheck_run *run)
     return false;
 }
 
+/* Reads --objects, which may be given without a size. */
+static bool
+objects_of(struct cli_memcheck_run *run)
+{
+    const char *size = run->cli->values[CLI_OBJECTS];
+
+    if (!size || *size) return cli_size(run->cli, CLI_OBJECTS, 0, &run->quarantine_bytes);
+    run->quarantine_bytes = QUARANTINE_BYTES;
+    return true;
+}
+
 static int
 memcheck(struct cli *cli)
 {
@@ -262,6 +288,10 @@ memcheck(struct cli *cli)
     if (run.exitcode > STATUS_MOST)
         return cli_usage(cli, "--exitcode=%s: give at most %d", cli->values[CLI_EXITCODE],
                          STATUS_MOST);
+    if (!cli_number(cli, CLI_GC_STRESS, 1, 0, &run.gc_stress) || !objects_of(&run))
+        return CLI_USAGE;
+    if (cli->values[CLI_OBJECTS] && !run.question.valgrind)
+        return cli_usage(cli, "--objects works only with --engine=valgrind: add that");
     if (cli->values[CLI_UNDEFINED] && !run.question.valgrind)
         return cli_usage(cli, "--undefined works only with --engine=valgrind");
     if (read_suppressions(&run) && cli_memcheck_read_baseline(&run) && make_directory(&run)) {
@@ -278,6 +308,11 @@ static const struct cli_option options[] = {
       "errors" },
     { CLI_RUBY, NULL, "Also show leaks of Ruby itself" },
     { CLI_UNDEFINED, NULL, "With Valgrind: also uses of undefined values, and their origin" },
+    { CLI_OBJECTS, NULL,
+      "With Valgrind: also uses of dead objects, whose memory is not used again until there are "
+      "this many bytes of them (default: 256m)" },
+    { CLI_GC_STRESS, NULL,
+      "A full garbage collection at each Nth allocation, so that forgotten objects die soon" },
     { CLI_ONLY, NULL,
       "Show only leaks of this library, such as nokogiri or nokogiri.so, and leaks of libraries "
       "that it has called" },
@@ -312,6 +347,8 @@ static const struct cli_example examples[] = {
     { "heapprof memcheck --json -o leaks.json -- bundle exec rspec", "for a program" },
     { "heapprof memcheck --engine=valgrind -- ruby test.rb",
       "also invalid reads and writes, and blocks freed twice or by the wrong function" },
+    { "heapprof memcheck --engine=valgrind --objects --gc-stress=100 -- ruby test.rb",
+      "also uses of objects that the collector has freed, because nothing marked them" },
     { "heapprof memcheck --baseline=known.txt -- rake test", "only what is new" },
     { "heapprof memcheck --ruby -- ruby test.rb", "also leaks of Ruby itself" },
     { 0 }
@@ -341,6 +378,13 @@ const struct cli_command cli_memcheck_command = {
         "functions, with the methods they are. Valgrind also finds invalid reads and\n"
         "writes, uses after free, blocks that are freed twice or by the wrong function,\n"
         "and, with --undefined, uses of undefined values; each with the Ruby code that ran.\n"
+        "\n"
+        "With --objects, the slots of dead objects are held back and made inaccessible. A use of\n"
+        "a dead object is an error, with the Ruby code that used it, that allocated it, and\n"
+        "that ran when the collection began which freed it. Such an object is one that an\n"
+        "extension keeps where nothing marks it: in a static variable, in memory of malloc, in\n"
+        "a struct whose mark function forgets it, or at an address from before compaction.\n"
+        "With --gc-stress=N a collection comes at each Nth allocation, so that it dies soon.\n"
         "\n"
         "If --suppressions names a directory, the files in it for this ruby are read:\n"
         "ruby.supp, ruby-3.4.supp, NAME_ruby-3.4.supp and so on. The report counts what\n"

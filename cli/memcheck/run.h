@@ -12,6 +12,8 @@ struct cli_memcheck_run {
     struct memcheck_suppressions suppressions;
     struct memcheck_baseline baseline;
     long   exitcode, timeout;          /* timeout: seconds, or 0 for none */
+    size_t quarantine_bytes;           /* dead objects that are held back; 0: none */
+    long   gc_stress;                  /* a GC at each allocation of this number; 0: none */
     char   directory[PATH_MAX];
     struct memcheck_process *processes;
     size_t count, capacity;

@@ -23,6 +23,7 @@ struct memcheck_reader {
     bool         titled;               /* the last stack has a title, and no frames yet */
     bool         freed;                /* Valgrind says that the block has been freed */
     uint32_t     thread;               /* thread of a message */
+    uint64_t     dead_address;         /* of the last message about a dead object */
     uint64_t     pair_unique;
     int64_t      pair_count;
     bool         begun;                /* the parser has received input */

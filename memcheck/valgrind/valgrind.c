@@ -9,7 +9,11 @@
  *
  * The Ruby stack of an error is that of a C method, which reports it when it calls another
  * method or returns. If the interpreter itself, or code outside of any method, caused the
- * error, the report came too late and from another method: such an error has no Ruby stack. */
+ * error, the report came too late and from another method: such an error has no Ruby stack.
+ *
+ * A dead object is used by the interpreter, too, when Ruby code gets it from an extension. That is
+ * nobody's fault but an extension's, so such an error is never Ruby's own, unless a function that
+ * walks over all objects made it; and a stack that may be a little late is better than none. */
 #include "memcheck/valgrind/valgrind.h"
 
 #include <fnmatch.h>
@@ -114,6 +118,13 @@ attribute_frame(struct memcheck_valgrind *valgrind, struct memcheck_error *error
     error->core = false;
 }
 
+/* Ruby's headers have functions that read objects, which are inlined into an extension. */
+static bool
+of_header_p(const struct memcheck_valgrind *valgrind, const struct memcheck_c_frame *frame)
+{
+    return strstr(memcheck_valgrind_string(valgrind, frame->file), "/ruby/internal/") != NULL;
+}
+
 static void
 attribute_stack(struct memcheck_valgrind *valgrind, struct memcheck_error *error,
                 const struct memcheck_c_stack *stack)
@@ -126,8 +137,9 @@ attribute_stack(struct memcheck_valgrind *valgrind, struct memcheck_error *error
         const char *function = memcheck_valgrind_string(valgrind, frame->function);
         if (frame->role == MEMCHECK_INTERPRETER) break;
         if (frame->role == MEMCHECK_OF_CORE && memcheck_error_p(error->kind) &&
-            reader_p(function)) break;
-        if (frame->role == MEMCHECK_OF_EXTENSION)
+            error->kind != MEMCHECK_DEAD_OBJECT && reader_p(function)) break;
+        bool of_header = error->kind == MEMCHECK_DEAD_OBJECT && of_header_p(valgrind, frame);
+        if (frame->role == MEMCHECK_OF_EXTENSION && !of_header)
             attribute_frame(valgrind, error, stack->first_frame + i);
     }
     if (!error->core) error->caller_count = stack->first_frame + i - error->first_caller;
@@ -255,6 +267,9 @@ memcheck_valgrind_attribute(struct memcheck_valgrind *valgrind, const char *core
             attribute_stack(valgrind, error, &valgrind->stacks[error->first_stack + s]);
         }
         if (error->core) attribute_to_core(valgrind, error);
-        if (!in_method_p(valgrind, error)) error->ruby_frame_count = 0;
+        if (error->kind == MEMCHECK_DEAD_OBJECT)
+            error->core = error->core && reader_p(memcheck_valgrind_string(valgrind,
+                                                                           error->function));
+        else if (!in_method_p(valgrind, error)) error->ruby_frame_count = 0;
     }
 }

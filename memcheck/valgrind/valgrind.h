@@ -42,6 +42,11 @@ struct memcheck_method {
     uint32_t library, function, name;      /* strings */
 };
 
+/* A range of ruby_frames, innermost first. */
+struct memcheck_told_stack {
+    uint32_t first, count;
+};
+
 struct memcheck_c_stack {
     uint32_t title;                        /* string: what a stack after the first one shows, in
                                               Valgrind's words */
@@ -58,6 +63,9 @@ struct memcheck_error {
                                                     known */
     bool     looked;                       /* what followed it has been read: a Ruby stack can no
                                               longer come */
+    uint64_t dead_address;                 /* for the use of a dead object: its address */
+    struct memcheck_told_stack allocated, collected; /* likewise: the Ruby code that allocated it,
+                                              and that ran when the GC began which found it dead */
     uint64_t unique;                       /* Valgrind's number of the error, for its count */
     int64_t  times;
     int64_t  blocks, bytes, indirect_bytes; /* for a leak */

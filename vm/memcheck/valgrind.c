@@ -10,11 +10,6 @@
  * count with the one it saw last. The reader (memcheck/valgrind/xml.c) gives a stack only to
  * errors of the same thread. What the interpreter itself does between two calls has no stack of
  * its own. The reader knows it by its C functions.
- *
- * A message is a line that names its kind, and lines of fields that are separated by tabs:
- *
- *     heapprof stack        NAME LINE PATH          innermost first; frames beyond MESSAGE_BYTES are left out
- *     heapprof methods      LIBRARY FUNCTION NAME
  */
 #include "ruby/ruby.h"
 #include "ruby/debug.h"
@@ -22,10 +17,13 @@
 #include "vm/memcheck/valgrind.h"
 
 #ifdef HAVE_VALGRIND_MEMCHECK_H
+# include "vm/memcheck/message.h"
+# include "vm/memcheck/touches.h"
 # include "vm/names/frames.h"
 # include "gc/book/state.h"
 # include "id_table.h"
 # include "internal/class.h"
+# include "internal/error.h"
 # include "internal/gc.h"
 # include "method.h"
 # include "vm/names/names.h"
@@ -35,13 +33,7 @@
 # include "vm_sync.h"
 # include <valgrind/memcheck.h>
 
-# define MESSAGE_BYTES 4000   /* the reader keeps 4096 of a text */
 # define MESSAGES_MOST 10000  /* of a process; an error in a loop has its stack long before that */
-
-struct valgrind_line {
-    size_t length;
-    char   text[MESSAGE_BYTES + 1];
-};
 
 bool
 rb_heapprof_valgrind_p(void)
@@ -49,96 +41,10 @@ rb_heapprof_valgrind_p(void)
     return RUNNING_ON_VALGRIND != 0;
 }
 
-static void
-message_begin(struct valgrind_line *message, const char *what)
-{
-    message->length = (size_t)snprintf(message->text, sizeof(message->text), "heapprof %s\n", what);
-}
-
-/* Replaces characters that would end a field. */
-static void
-clean(char *text)
-{
-    for (; *text; text++) {
-        if ((unsigned char)*text < ' ') *text = '?';
-    }
-}
-
-/* Returns false if there is no room for it. */
-static bool
-message_add(struct valgrind_line *message, const char *first, const char *second, const char *third)
-{
-    size_t room = sizeof(message->text) - message->length, begin = message->length;
-    const char *fields[] = {first, second, third};
-
-    if (strlen(first) + strlen(second) + strlen(third) + 4 > room) return false;
-    for (int i = 0; i < 3; i++) {
-        char *field = message->text + message->length;
-        message->length += (size_t)sprintf(field, "%s", fields[i]);
-        clean(field);
-        message->text[message->length++] = i < 2 ? '\t' : '\n';
-    }
-    message->text[message->length] = '\0';
-    return message->length > begin;
-}
-
-static void
-message_send(const struct valgrind_line *message)
-{
-    VALGRIND_PRINTF("%s", message->text);
-}
-
 /* ---- the Ruby stack at an error ---- */
 
 static __thread unsigned errors_seen; /* the count, of all threads, that this thread saw last */
 static unsigned stacks_sent;
-
-static const char *
-string_of(uint32_t string)
-{
-    return string ? rb_heapprof_strings_get(&rb_heapprof.tables.strings, string, NULL) : "";
-}
-
-/* A C method has the line of its caller. */
-static const struct heapprof_stack_node *
-place_of(uint32_t node)
-{
-    const struct heapprof_tables *tables = &rb_heapprof.tables;
-
-    for (; node; node = rb_heapprof_stacks_node(&tables->stacks, node)->parent) {
-        const struct heapprof_stack_node *one = rb_heapprof_stacks_node(&tables->stacks, node);
-        if (!rb_heapprof_functions_get(&tables->functions, one->function)->cfunc) return one;
-    }
-    return NULL;
-}
-
-static bool
-add_frame(struct valgrind_line *message, const char *name, uint32_t node)
-{
-    const struct heapprof_stack_node *place = place_of(node);
-    char line[24];
-
-    snprintf(line, sizeof(line), "%u", place ? place->line : 0);
-    return message_add(
-        message, name, line,
-        place ? string_of(
-                    rb_heapprof_functions_get(&rb_heapprof.tables.functions, place->function)->path)
-              : "");
-}
-
-static void
-add_stack(struct valgrind_line *message, uint32_t node)
-{
-    const struct heapprof_tables *tables = &rb_heapprof.tables;
-
-    while (node) {
-        const struct heapprof_stack_node *one = rb_heapprof_stacks_node(&tables->stacks, node);
-        const char *name =
-            string_of(rb_heapprof_functions_get(&tables->functions, one->function)->name);
-        if (!add_frame(message, name, node)) return;
-        node = one->parent;
-    }
-}
 
 /* A method that has returned is off the stack, unless an exception has left it. */
 static bool
@@ -151,31 +57,32 @@ returned_p(const rb_execution_context_t *ec, const rb_trace_arg_t *arg)
     return !method || method->def->original_id != arg->id || method->owner != arg->klass;
 }
 
+/* arg is NULL if no method is called or returns. */
 static void
-send_stack(const rb_trace_arg_t *arg)
+send_stack(const rb_execution_context_t *ec, const rb_trace_arg_t *arg)
 {
-    const rb_execution_context_t *ec = arg->ec;
     char name[HEAPPROF_NAME_BYTES + 1];
-    struct valgrind_line message;
+    struct heapprof_message message;
 
-    message_begin(&message, "stack");
+    rb_heapprof_message_begin(&message, "stack");
     RB_VM_LOCK_ENTER();
     rb_heapprof_gc_begin_change();
+    rb_heapprof_touches_tell();
     uint32_t stack = rb_heapprof_frames_capture(ec);
     if (stack != HEAPPROF_NO_STACK) {
-        if (returned_p(ec, arg)) {
+        if (arg && returned_p(ec, arg)) {
             name[rb_heapprof_called_text(arg->klass, arg->id, name)] = '\0';
-            add_frame(&message, name, stack);
+            rb_heapprof_message_add_frame(&message, name, stack);
         }
-        add_stack(&message, stack);
+        rb_heapprof_message_add_stack(&message, stack);
     }
     rb_heapprof_gc_end_change();
     RB_VM_LOCK_LEAVE();
-    message_send(&message);
+    rb_heapprof_message_send(&message);
 }
 
 static void
-call_i(VALUE unused, const rb_trace_arg_t *arg)
+tell_errors(const rb_execution_context_t *ec, const rb_trace_arg_t *arg)
 {
     unsigned errors = VALGRIND_COUNT_ERRORS;
 
@@ -184,8 +91,21 @@ call_i(VALUE unused, const rb_trace_arg_t *arg)
     if (!rb_heapprof_running_p() || stacks_sent == MESSAGES_MOST) return;
     stacks_sent++;
     bool own_work = rb_heapprof_gc_begin_own_work();
-    send_stack(arg);
+    send_stack(ec, arg);
     rb_heapprof_gc_end_own_work(own_work);
+}
+
+static void
+call_i(VALUE unused, const rb_trace_arg_t *arg)
+{
+    tell_errors(arg->ec, arg);
+}
+
+/* A use of a dead object may be what Ruby crashes of. */
+static void
+crash_i(FILE *out, void *unused)
+{
+    if (GET_EC()) tell_errors(GET_EC(), NULL);
 }
 
 void
@@ -194,6 +114,7 @@ rb_heapprof_valgrind_start(void)
     if (!rb_heapprof_valgrind_p()) return;
     rb_add_event_hook2((rb_event_hook_func_t)call_i, RUBY_EVENT_C_CALL | RUBY_EVENT_C_RETURN, Qnil,
                        RUBY_EVENT_HOOK_FLAG_SAFE | RUBY_EVENT_HOOK_FLAG_RAW_ARG);
+    if (rb_heapprof_touches_start()) rb_bug_reporter_add(crash_i, NULL);
 }
 
 /* ---- the methods of extensions ---- */
@@ -249,7 +170,7 @@ compare(const void *left, const void *right)
 /* The methods of one C function. A module's are also in each class that includes it, with the
  * same owner. */
 static void
-add_methods(struct valgrind_line *message, const struct methods *methods, uintptr_t function,
+add_methods(struct heapprof_message *message, const struct methods *methods, uintptr_t function,
             const struct heapprof_symbol_name *symbol)
 {
     char name[HEAPPROF_NAME_BYTES + 1];
@@ -262,10 +183,10 @@ add_methods(struct valgrind_line *message, const struct methods *methods, uintpt
     }
     for (; low < methods->count && methods->all[low].function == function; low++) {
         name[rb_heapprof_called_text(methods->all[low].owner, methods->all[low].id, name)] = '\0';
-        if (message_add(message, symbol->library, symbol->function, name)) continue;
-        message_send(message);
-        message_begin(message, "methods");
-        message_add(message, symbol->library, symbol->function, name);
+        if (rb_heapprof_message_add(message, symbol->library, symbol->function, name)) continue;
+        rb_heapprof_message_send(message);
+        rb_heapprof_message_begin(message, "methods");
+        rb_heapprof_message_add(message, symbol->library, symbol->function, name);
     }
 }
 
@@ -274,7 +195,7 @@ send_methods(const struct methods *methods)
 {
     struct heapprof_symbols symbols;
     struct heapprof_symbol_name symbol;
-    struct valgrind_line message;
+    struct heapprof_message message;
 
     rb_heapprof_symbols_init(&symbols);
     for (size_t i = 0; i < methods->count; i++) {
@@ -284,13 +205,13 @@ send_methods(const struct methods *methods)
     rb_heapprof_symbols_locate(&symbols);
     rb_heapprof_symbols_read_files(&symbols);
     rb_heapprof_symbols_ask_exports(&symbols);
-    message_begin(&message, "methods");
+    rb_heapprof_message_begin(&message, "methods");
     for (size_t i = 0; i < symbols.count; i++) {
         rb_heapprof_symbols_name(&symbols, i, &symbol);
         if (symbol.function[0])
             add_methods(&message, methods, rb_heapprof_symbols_address(&symbols, i) - 1, &symbol);
     }
-    message_send(&message);
+    rb_heapprof_message_send(&message);
     rb_heapprof_symbols_free(&symbols);
 }
 
@@ -301,6 +222,7 @@ rb_heapprof_valgrind_stop(void)
 
     if (!rb_heapprof_valgrind_p()) return;
     rb_remove_event_hook((rb_event_hook_func_t)call_i);
+    rb_heapprof_touches_tell();
     bool own_work = rb_heapprof_gc_begin_own_work();
     rb_heapprof_mem_init(&methods.mem, SIZE_MAX);
     rb_objspace_each_objects(page_i, &methods);

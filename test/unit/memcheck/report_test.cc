@@ -470,6 +470,7 @@ const char kSarifRules[] =
     "sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":\"heapprof "
     "memcheck\",\"version\":\"" HEAPPROF_VERSION "\",\"informationUri\":\"" HEAPPROF_URI
     "\",\"rules\":["
+    "{\"id\":\"dead_object\",\"shortDescription\":{\"text\":\"use of a dead object\"}},"
     "{\"id\":\"use_after_free\",\"shortDescription\":{\"text\":\"use after free\"}},"
     "{\"id\":\"invalid_write\",\"shortDescription\":{\"text\":\"invalid write\"}},"
     "{\"id\":\"invalid_read\",\"shortDescription\":{\"text\":\"invalid read\"}},"
@@ -495,7 +496,7 @@ TEST(Memcheck, TheReportForCodeScanning) {
                   "{\"executionSuccessful\":true,\"commandLine\":\"app.rb\",\"processId\":12,"
                   "\"properties\":{\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0,"
                   "\"suppressed\":0,\"baseline\":0}}}],\"results\":[\n"
-                  "{\"ruleId\":\"definite\",\"level\":\"error\",\"ruleIndex\":9,\"message\":{"
+                  "{\"ruleId\":\"definite\",\"level\":\"error\",\"ruleIndex\":10,\"message\":{"
                   "\"text\":\"definitely lost: 10 bytes in 1 block, "
                   "which alone lead to 20 bytes in 2 blocks, asked for by parse "
                   "(parser.so)\"},\"locations\":[" +
