@@ -84,6 +84,9 @@ fill(struct attach_vm *vm, const struct attach_image *image, char *error)
     if (!vm->layout ||
         !attach_layout_fill(vm->layout, wants, sizeof(wants) / sizeof(*wants), vm, error))
         return false;
+#define FIND(member, name) attach_layout_field(vm->layout, name, &vm->member);
+    ATTACH_VM_OPTIONAL(FIND)
+#undef FIND
     if (!constants_good_p(vm) || !indexes_good_p(vm)) {
         attach_target_say(vm->target, error, "what it says of its structures cannot be");
         return false;

@@ -105,6 +105,11 @@
     X(symbols_last, "rb_symbols_t.last_id") \
     X(symbols_ids, "rb_symbols_t.ids")
 
+/* Numbers that may be missing: they are 0 then (label_sets.h). */
+#define ATTACH_VM_OPTIONAL(X) \
+    X(ec_label, "rb_execution_context_t.heapprof_label") \
+    X(ec_late, "rb_execution_context_t.heapprof_late")
+
 /* Heads and nodes of lists: next, and previous. */
 #define ATTACH_VM_LISTS(X) \
     X(vm_ractors, "rb_vm_t.ractor.set") \
@@ -214,6 +219,7 @@ struct attach_vm {
 #undef MEMBER
 #define MEMBER(member, name) struct attach_field member;
     ATTACH_VM_NUMBERS(MEMBER)
+    ATTACH_VM_OPTIONAL(MEMBER)
     ATTACH_VM_LISTS(MEMBER)
     ATTACH_VM_PLACES(MEMBER)
 #undef MEMBER

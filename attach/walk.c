@@ -32,6 +32,8 @@ find_place(const struct attach_vm *vm, const void *copy, struct attach_walk_plac
 {
     place->stack = attach_field_get(&vm->ec_stack, copy);
     place->frame = attach_field_get(&vm->ec_frame, copy);
+    place->label = (uint32_t)attach_field_get(&vm->ec_label, copy);
+    place->late = (uint32_t)attach_field_get(&vm->ec_late, copy);
     uint64_t words = attach_field_get(&vm->ec_stack_size, copy);
     uint64_t end = place->stack + words * ATTACH_WORD;
     if (!place->stack || !place->frame || place->frame == end) {

@@ -11,9 +11,11 @@
  * while the target runs again. */
 #include "attach/code.h"
 
-/* Addresses. All are 0 if there is no stack: the thread has not begun, or has ended. */
+/* Addresses, and what the fiber is labelled with (label_sets.h). All are 0 if there is no stack:
+ * the thread has not begun, or has ended. */
 struct attach_walk_place {
     uint64_t stack, frame, dummy;
+    uint32_t label, late;
 };
 
 struct attach_walk {

@@ -26,6 +26,9 @@ enum {
         HEAPPROF_LABEL_KEYS * (HEAPPROF_LABEL_KEY_BYTES + HEAPPROF_LABEL_VALUE_BYTES + 2)
 };
 
+/* Of the label of a fiber: the rest is the number of a lease (vm/labels/labels.c), not of a set. */
+#define HEAPPROF_LABEL_LEASED (UINT32_C(1) << 31)
+
 #define HEAPPROF_LABEL_OTHER "(other)"
 
 /* A value that is not known yet (late_sites.h). */

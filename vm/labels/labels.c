@@ -21,51 +21,45 @@
 #include "gc/interpreter.h"
 #include "ruby/heapprof.h"
 #include "base/utf8.h"
-#include "profiler/label_sets.h"
 #include "vm/labels/late.h"
 #include "vm/labels/sets.h"
+#include "vm/labels/tables.h"
 #include "vm_sync.h"
 
-#define LEASED (UINT32_C(1) << 31) /* of heapprof_label: the rest is the number of a lease */
+#define LEASED HEAPPROF_LABEL_LEASED
+#define LEASES HEAPPROF_LEASES
 #define FOREIGN (UINT32_C(1) << 28) /* of heapprof_scope, which has no more bits */
 
 enum {
     SCOPE_NONE = HEAPPROF_SCOPE_NONE, SCOPE_OPEN = HEAPPROF_SCOPE_OPEN,
-    SCOPE_KEEP = HEAPPROF_SCOPE_KEEP, FIRST_LEASE = 16, LEASES = 4096
+    SCOPE_KEEP = HEAPPROF_SCOPE_KEEP, FIRST_LEASE = 16
 };
 
-struct lease {
-    uint32_t number;             /* 0: none */
-    uint32_t label;              /* as heapprof_label of a fiber */
-    uint32_t next;               /* another lease of the same block; 0: none */
-};
-
-static struct {
-    uint32_t last;
-    struct lease *all;           /* by number modulo LEASES; NULL: none yet */
-    size_t   capacity;
-} leases;
+struct heapprof_leases rb_heapprof_leases;
 
 /* ---- leases ---- */
 
-static struct lease *
+static struct heapprof_lease *
 find_lease(uint32_t number)
 {
-    struct lease *lease = leases.all ? &leases.all[number % LEASES] : NULL;
-
-    return lease && lease->number == number ? lease : NULL;
+    if (!rb_heapprof_leases.all) return NULL;
+    struct heapprof_lease *lease = &rb_heapprof_leases.all[number % LEASES];
+    return lease->number == number ? lease : NULL;
 }
 
 /* Returns 0 without memory. */
 static uint32_t
 new_lease(uint32_t label, uint32_t next)
 {
-    if (!HEAPPROF_MEM_GROW(rb_heapprof_label_mem(), leases.all, leases.capacity, LEASES)) return 0;
-    leases.last = leases.last < FIRST_LEASE || leases.last + 1 == FOREIGN
-                      ? FIRST_LEASE : leases.last + 1;
-    leases.all[leases.last % LEASES] =
-        (struct lease){ .number = leases.last, .label = label, .next = next };
-    return leases.last;
+    struct heapprof_leases *leases = &rb_heapprof_leases;
+
+    if (!HEAPPROF_MEM_GROW(rb_heapprof_label_mem(), leases->all, leases->capacity, LEASES))
+        return 0;
+    leases->last = leases->last < FIRST_LEASE || leases->last + 1 == FOREIGN
+                       ? FIRST_LEASE : leases->last + 1;
+    leases->all[leases->last % LEASES] =
+        (struct heapprof_lease){ .number = leases->last, .label = label, .next = next };
+    return leases->last;
 }
 
 /* Where a label leads to. */
@@ -73,7 +67,7 @@ static uint32_t
 set_of(uint32_t label)
 {
     for (int steps = 0; label & LEASED; steps++) {
-        const struct lease *lease = find_lease(label & ~LEASED);
+        const struct heapprof_lease *lease = find_lease(label & ~LEASED);
         if (!lease || steps == LEASES) return 0;
         label = lease->label;
     }
@@ -85,7 +79,7 @@ static uint32_t
 lease_of(rb_execution_context_t *ec)
 {
     uint32_t number = ec->heapprof_scope & ~FOREIGN;
-    struct lease *lease = number >= FIRST_LEASE ? find_lease(number) : NULL;
+    struct heapprof_lease *lease = number >= FIRST_LEASE ? find_lease(number) : NULL;
 
     if (lease && lease->label == ec->heapprof_label) return number;
     if (lease && ec->heapprof_scope & FOREIGN) {
@@ -113,7 +107,7 @@ inherited(rb_execution_context_t *ec)
 static void
 end_leases(uint32_t number, uint32_t label)
 {
-    struct lease *lease;
+    struct heapprof_lease *lease;
 
     for (int i = 0; i < LEASES && (lease = find_lease(number)) != NULL; i++) {
         lease->label = label;

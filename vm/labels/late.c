@@ -11,33 +11,22 @@
  */
 #include "vm/labels/late.h"
 #include "internal.h"
-#include "profiler/late_sites.h"
 #include "vm/labels/sets.h"
+#include "vm/labels/tables.h"
 #include "vm_core.h"
 #include "vm_sync.h"
 
 #define NUMBER_BITS 8
 
-struct late {
-    uint32_t token;              /* its number, and above it how often that was given; 0: never */
-    uint32_t outer;
-    uint32_t unnamed;            /* the set of the label that waits */
-    uint32_t named;              /* the set of that label with its value; 0: none yet */
-    bool     open;
-};
-
-static struct {
-    struct late all[HEAPPROF_LATES + 1];
-    uint32_t last;               /* the number that was given last */
-} lates;
+struct heapprof_lates rb_heapprof_lates;
 
 void (*rb_heapprof_late_settle)(uint32_t number, const struct heapprof_label *name,
                                 uint32_t next);
 
-static struct late *
+static struct heapprof_late *
 find(uint32_t token)
 {
-    struct late *late = &lates.all[token & HEAPPROF_LATES];
+    struct heapprof_late *late = &rb_heapprof_lates.all[token & HEAPPROF_LATES];
 
     return token && late->token == token ? late : NULL;
 }
@@ -46,14 +35,14 @@ find(uint32_t token)
 uint32_t
 rb_heapprof_late_number(uint32_t token)
 {
-    for (const struct late *late; (late = find(token)) != NULL; token = late->outer) {
+    for (const struct heapprof_late *late; (late = find(token)) != NULL; token = late->outer) {
         if (late->open && !late->named) return token & HEAPPROF_LATES;
     }
     return 0;
 }
 
 static void
-settle(const struct late *late, const struct heapprof_label *name, uint32_t next)
+settle(const struct heapprof_late *late, const struct heapprof_label *name, uint32_t next)
 {
     if (rb_heapprof_late_settle) rb_heapprof_late_settle(late->token & HEAPPROF_LATES, name, next);
 }
@@ -70,12 +59,12 @@ only_label(uint32_t set, struct heapprof_label *label)
 
 /* What waits for a block waits for the outer ones, too, and these may have got their names. */
 static void
-settle_outer(const struct late *late)
+settle_outer(const struct heapprof_late *late)
 {
     uint32_t number = late->token & HEAPPROF_LATES;
     struct heapprof_label name;
 
-    for (const struct late *outer = late; (outer = find(outer->outer)) != NULL; ) {
+    for (const struct heapprof_late *outer = late; (outer = find(outer->outer)) != NULL; ) {
         if (outer->named && only_label(outer->named, &name)) settle(late, &name, number);
     }
     settle(late, NULL, rb_heapprof_late_number(late->outer));
@@ -85,14 +74,14 @@ settle_outer(const struct late *late)
 static uint32_t
 next_number(void)
 {
-    uint32_t number = lates.last;
+    uint32_t number = rb_heapprof_lates.last;
 
     for (int i = 0; i < HEAPPROF_LATES; i++) {
         number = number % HEAPPROF_LATES + 1;
-        if (!lates.all[number].open) return number;
+        if (!rb_heapprof_lates.all[number].open) return number;
     }
     number = number % HEAPPROF_LATES + 1;
-    settle(&lates.all[number], NULL, 0);
+    settle(&rb_heapprof_lates.all[number], NULL, 0);
     return number;
 }
 
@@ -102,11 +91,11 @@ rb_heapprof_late_begin(uint32_t outer, uint32_t unnamed)
     unsigned int lev;
 
     RB_VM_LOCK_ENTER_LEV(&lev);
-    uint32_t number = lates.last = next_number();
-    struct late *late = &lates.all[number];
+    uint32_t number = rb_heapprof_lates.last = next_number();
+    struct heapprof_late *late = &rb_heapprof_lates.all[number];
     uint32_t times = (late->token >> NUMBER_BITS) + 1;
-    *late = (struct late){ .token = times << NUMBER_BITS | number, .outer = outer,
-                           .unnamed = unnamed, .open = true };
+    *late = (struct heapprof_late){ .token = times << NUMBER_BITS | number, .outer = outer,
+                                    .unnamed = unnamed, .open = true };
     uint32_t token = late->token;
     RB_VM_LOCK_LEAVE_LEV(&lev);
     return token;
@@ -119,7 +108,7 @@ rb_heapprof_late_end(uint32_t token)
     unsigned int lev;
 
     RB_VM_LOCK_ENTER_LEV(&lev);
-    struct late *late = find(token);
+    struct heapprof_late *late = find(token);
     if (late) {
         if (late->open && !late->named) settle_outer(late);
         late->open = false;
@@ -131,13 +120,13 @@ rb_heapprof_late_end(uint32_t token)
 
 /* Reads the label that waits for its name, as it is in a set. Returns false if it is not there. */
 static bool
-label_of(const struct late *late, uint32_t set, struct heapprof_label *label)
+label_of(const struct heapprof_late *late, uint32_t set, struct heapprof_label *label)
 {
     return only_label(late->unnamed, label) && rb_heapprof_label_find(set, label);
 }
 
 static bool
-unnamed_p(const struct late *late, uint32_t set)
+unnamed_p(const struct heapprof_late *late, uint32_t set)
 {
     struct heapprof_label label;
 
@@ -147,7 +136,7 @@ unnamed_p(const struct late *late, uint32_t set)
 }
 
 static void
-name_late(struct late *late, const struct heapprof_label *name)
+name_late(struct heapprof_late *late, const struct heapprof_label *name)
 {
     char text[HEAPPROF_LABEL_KEY_BYTES + HEAPPROF_LABEL_VALUE_BYTES];
     struct heapprof_label copy = *name; /* the text of a set may move */
@@ -165,7 +154,7 @@ rb_heapprof_late_name(uint32_t token, uint32_t before, uint32_t set)
     unsigned int lev;
 
     RB_VM_LOCK_ENTER_LEV(&lev);
-    for (struct late *late; (late = find(token)) != NULL; token = late->outer) {
+    for (struct heapprof_late *late; (late = find(token)) != NULL; token = late->outer) {
         if (late->open && !late->named && unnamed_p(late, before) && !unnamed_p(late, set) &&
             label_of(late, set, &label)) name_late(late, &label);
     }
@@ -175,7 +164,7 @@ rb_heapprof_late_name(uint32_t token, uint32_t before, uint32_t set)
 uint32_t
 rb_heapprof_late_set(uint32_t token, uint32_t set)
 {
-    for (const struct late *late; (late = find(token)) != NULL; token = late->outer) {
+    for (const struct heapprof_late *late; (late = find(token)) != NULL; token = late->outer) {
         if (late->named && unnamed_p(late, set)) set = rb_heapprof_label_both(set, late->named);
     }
     return set;
@@ -184,7 +173,7 @@ rb_heapprof_late_set(uint32_t token, uint32_t set)
 bool
 rb_heapprof_late_waits_p(uint32_t token, uint32_t unnamed)
 {
-    for (const struct late *late; (late = find(token)) != NULL; token = late->outer) {
+    for (const struct heapprof_late *late; (late = find(token)) != NULL; token = late->outer) {
         if (late->open && !late->named && late->unnamed == unnamed) return true;
     }
     return false;

@@ -3,7 +3,7 @@
 #include "vm/labels/sets.h"
 #include "gc/interpreter.h"
 #include "base/mem.h"
-#include "profiler/label_sets.h"
+#include "vm/labels/tables.h"
 #include "vm_sync.h"
 
 enum { COMBINED = 256, KNOWN = 256 };
@@ -20,9 +20,10 @@ struct known {
     uint32_t value, value_length; /* where it is in the text of the set */
 };
 
+struct heapprof_label_sets rb_heapprof_label_sets;
+
 static struct {
     struct heapprof_mem mem;
-    struct heapprof_label_sets sets;
     bool begun;
     struct combined combined[COMBINED];
     struct known known[KNOWN];
@@ -33,10 +34,10 @@ all_sets(void)
 {
     if (!labels.begun) {
         rb_heapprof_mem_init(&labels.mem, SIZE_MAX);
-        rb_heapprof_label_sets_init(&labels.sets, &labels.mem);
+        rb_heapprof_label_sets_init(&rb_heapprof_label_sets, &labels.mem);
         labels.begun = true;
     }
-    return &labels.sets;
+    return &rb_heapprof_label_sets;
 }
 
 uint32_t
@@ -107,7 +108,8 @@ rb_heapprof_label_known(uint32_t base, uintptr_t key, const char *value, size_t 
     RB_VM_LOCK_ENTER_LEV(&lev);
     const struct known *known = place_of(base, key, value, length);
     if (known->key == key && known->base == base && known->value_length == length) {
-        const char *text = rb_heapprof_label_sets_text(&labels.sets, known->set, &text_length);
+        const char *text =
+            rb_heapprof_label_sets_text(&rb_heapprof_label_sets, known->set, &text_length);
         found = memcmp(text + known->value, value, length) == 0;
         *set = known->set;
     }

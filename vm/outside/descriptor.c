@@ -20,6 +20,8 @@
 #include "symbol.h"
 #include "version.h"
 #include "vm_core.h"
+#include "vm/labels/tables.h"
+#include "vm/outside/descriptor_labels.h"
 #include "vm/outside/descriptor_list.h"
 #include "vm/outside/jit_code.h"
 #include "vm/run/flush.h"

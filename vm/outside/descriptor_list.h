@@ -143,6 +143,7 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_CONTRACT("symbols", 1) \
     DESCRIBE_CONTRACT("heapprof", 1) \
     DESCRIBE_CONTRACT("labels", 1) \
+    DESCRIBE_CONTRACT("label-sets", 1) \
     DESCRIBE_CONTRACT("jit-code", 1) \
     DESCRIBE_CONTRACT("locals", 1) \
     DESCRIBE_PART("iseq.c", ruby_vm_descriptor_iseq) \
@@ -522,6 +523,7 @@ typedef struct vm_svar vm_svar;
 #define HEAPPROF_DESCRIPTOR_VM \
     HEAPPROF_DESCRIPTOR_CONTRACTS \
     HEAPPROF_DESCRIPTOR_THREADS \
+    HEAPPROF_DESCRIPTOR_LABELS \
     HEAPPROF_DESCRIPTOR_FRAMES \
     HEAPPROF_DESCRIPTOR_GRAPH \
     HEAPPROF_DESCRIPTOR_CODE \
