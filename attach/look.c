@@ -40,6 +40,7 @@ attach_look_open(struct attach_target *target, struct attach_names *names,
     attach_memos_init(&looks->memos, vm, &looks->mem);
     attach_codes_init(&looks->codes, vm, names, &looks->mem);
     attach_locals_init(&looks->locals, vm, names, &looks->mem);
+    attach_label_sets_init(&looks->label_sets, vm, &looks->mem);
     return looks;
 }
 
@@ -52,6 +53,7 @@ attach_look_close(struct attach_looks *looks)
     attach_walk_free(&looks->walk);
     attach_memos_free(&looks->memos);
     attach_locals_free(&looks->locals);
+    attach_label_sets_free(&looks->label_sets, &looks->mem);
     HEAPPROF_MEM_RELEASE(&looks->mem, looks->stacks, looks->stack_capacity);
     HEAPPROF_MEM_RELEASE(&looks->mem, looks->frames, looks->frame_capacity);
     attach_fibers_free(&looks->fibers, &looks->mem);
@@ -299,25 +301,11 @@ add_frames(struct attach_looks *looks, const struct attach_look_stack *stack)
     return true;
 }
 
-/* A C function gets the file and the line of the Ruby function that called it. */
-static bool
-place_c_functions(struct attach_looks *looks, const struct attach_look_stack *stack)
+static void
+label_stack(struct attach_looks *looks, struct attach_look_stack *stack,
+            const struct attach_walk_place *place)
 {
-    uint32_t caller = 0, line = 0;
-
-    for (size_t i = stack->count; i-- > 0; ) {
-        struct attach_look_frame *frame = &looks->frames[stack->first + i];
-        if (!attach_names_get(looks->names, frame->function)->cfunc) {
-            caller = frame->function;
-            line = frame->line;
-        }
-        else if (caller) {
-            frame->function = attach_names_called_from(looks->names, frame->function, caller);
-            frame->line = line;
-            if (!frame->function) return false;
-        }
-    }
-    return true;
+    stack->label_set = attach_label_sets_of(&looks->label_sets, place->label, place->late);
 }
 
 static bool
@@ -334,6 +322,7 @@ name_stack(struct attach_looks *looks, struct attach_look_stack *stack)
     attach_native_next_stack(&looks->native);
     stack->torn = !stack->failed && looks->walk.torn > 0;
     if (stack->failed) return true;
+    label_stack(looks, stack, &looks->walk.place);
     if (stack->torn && !add_torn(looks)) return false;
     if (!add_frames(looks, stack)) return false;
     stack->count = looks->frame_count - stack->first;
@@ -364,7 +353,8 @@ finish_stack(struct attach_looks *looks, struct attach_look_stack *stack)
 {
     if (stack->failed) return true;
     if (looks->native.copied && !add_native(looks, stack)) return false;
-    return place_c_functions(looks, stack);
+    if (!stack->count) return true;
+    return attach_native_place(looks->names, &looks->frames[stack->first], stack->count);
 }
 
 /* ---- one stack; each is false when there is no memory ---- */
@@ -488,6 +478,7 @@ add_remembered(struct attach_looks *looks, struct attach_look_stack *stack,
                const struct attach_memo_entry *entry)
 {
     stack->count = entry->count;
+    label_stack(looks, stack, &entry->place);
     for (size_t i = 0; i < entry->count; i++) {
         const struct attach_look_frame *frame = &looks->memos.now.frames[entry->first + i];
         if (!add_frame(looks, frame->function, frame->line)) return false;

@@ -11,6 +11,7 @@
 #include "attach/code.h"
 #include "attach/cpu.h"
 #include "attach/fibers.h"
+#include "attach/label_sets.h"
 #include "attach/locals.h"
 #include "attach/memo.h"
 #include "attach/native.h"
@@ -58,6 +59,7 @@ struct attach_look_stack {
     bool   collection_shown; /* one of the frames is "(garbage collection)" */
     bool idle; /* the thread waits for time, for other threads, or for I/O other than a disk's */
     enum attach_look_wait waits;
+    uint32_t label_set;   /* of looks->label_sets; 0: it has no labels */
     uint64_t ran_ns;      /* ATTACH_LOOK_CPU: on a processor, since a stack of it was counted */
     uint64_t queued_ns;   /* ATTACH_LOOK_OFF: in the queue of a processor, since the last look */
 };
@@ -98,6 +100,7 @@ struct attach_looks {
     struct attach_walk walk;                 /* of the stack that is being read */
     size_t place;                            /* its number among all threads and fibers */
     struct attach_memos memos;
+    struct attach_label_sets label_sets;
     struct attach_locals locals;             /* of the last look; the caller sets wanted */
     struct attach_look_stack *stacks;        /* of the last look */
     size_t stack_capacity, stack_count;

@@ -72,17 +72,17 @@ add(struct attach_memos *memos, size_t number, const struct attach_memo_entry *e
     return to;
 }
 
-/* Reads where the stack is, together with its frames, in one system call. Then compares them. */
+/* Reads where the stack is, together with its frames, in one system call. Then compares them. The
+ * labels may be others. */
 static bool
-same_p(struct attach_memos *memos, const struct attach_memo_entry *entry)
+same_p(struct attach_memos *memos, const struct attach_memo_entry *entry,
+       struct attach_walk_place *place)
 {
-    struct attach_walk_place place;
-
     return HEAPPROF_MEM_GROW(memos->mem, memos->again, memos->again_capacity, entry->bytes) &&
-           attach_walk_read(memos->vm, entry->ec, &place, entry->place.frame, memos->again,
+           attach_walk_read(memos->vm, entry->ec, place, entry->place.frame, memos->again,
                             entry->bytes) &&
-           place.stack == entry->place.stack && place.frame == entry->place.frame &&
-           place.dummy == entry->place.dummy &&
+           place->stack == entry->place.stack && place->frame == entry->place.frame &&
+           place->dummy == entry->place.dummy &&
            !memcmp(memos->again, memos->before.bytes + entry->at, entry->bytes);
 }
 
@@ -93,8 +93,12 @@ attach_memos_find(struct attach_memos *memos, size_t number, uint64_t ec)
     const struct attach_memo_entry *entry =
         number < before->entry_count ? &before->entries[number] : NULL;
 
-    if (!entry || !entry->bytes || entry->ec != ec || !same_p(memos, entry)) return NULL;
-    return add(memos, number, entry, before->bytes + entry->at, before->frames + entry->first);
+    struct attach_memo_entry now;
+
+    if (!entry || !entry->bytes || entry->ec != ec) return NULL;
+    now = *entry;
+    if (!same_p(memos, entry, &now.place)) return NULL;
+    return add(memos, number, &now, before->bytes + now.at, before->frames + now.first);
 }
 
 void

@@ -110,3 +110,23 @@ attach_native_merge(struct attach_native *native, const struct attach_walk *walk
         return false;
     return merge(native, frames, count);
 }
+
+bool
+attach_native_place(struct attach_names *names, struct attach_look_frame *frames, size_t count)
+{
+    uint32_t caller = 0, line = 0;
+
+    for (size_t i = count; i-- > 0; ) {
+        struct attach_look_frame *frame = &frames[i];
+        if (!attach_names_get(names, frame->function)->cfunc) {
+            caller = frame->function;
+            line = frame->line;
+        }
+        else if (caller) {
+            frame->function = attach_names_called_from(names, frame->function, caller);
+            frame->line = line;
+            if (!frame->function) return false;
+        }
+    }
+    return true;
+}

@@ -43,6 +43,11 @@ bool attach_native_note(struct attach_native *native, size_t control);
 /* Copies the machine stack of a thread that stands still. */
 void attach_native_copy(struct attach_native *native, pid_t tid, uint64_t ec);
 
+/* Gives C functions the file and the line of the Ruby function that called them. Returns false
+ * without memory. */
+bool attach_native_place(struct attach_names *names, struct attach_look_frame *frames,
+                         size_t count);
+
 /* Merges the noted Ruby frames with the C functions of the copy; without a copy there are none. The
  * result is in native->merged. Returns false without memory. */
 bool attach_native_merge(struct attach_native *native, const struct attach_walk *walk,

@@ -78,6 +78,21 @@ put_name(FILE *out, struct attach_looks *looks, uint64_t string)
     putc('"', out);
 }
 
+/* Writes what the thread is labelled with, if it is. */
+static void
+put_labels(FILE *out, const struct attach_looks *looks, const struct attach_look_stack *stack)
+{
+    size_t length;
+    const char *at = attach_label_sets_text(&looks->label_sets, stack->label_set, &length);
+    const char *end = at + length, *before = "  labels: ";
+    struct heapprof_label label;
+
+    if (!length) return;
+    for (; rb_heapprof_label_next(&at, end, &label); before = ", ")
+        report_print(out, "%s%s=%s", before, label.key, label.value);
+    putc('\n', out);
+}
+
 static void
 put_place(FILE *out, const struct attach_looks *looks, const struct attach_look_frame *frame,
           const char *directory)
@@ -124,6 +139,7 @@ put_stack(FILE *out, struct attach_looks *looks, size_t number, bool ractors, co
         put_name(out, looks, stack->thread.ractor_name);
     }
     fputs(stack->failed ? ", its stack cannot be read\n" : "\n", out);
+    put_labels(out, looks, stack);
     for (size_t i = 0; i < stack->count; i++) {
         put_frame(out, looks, &looks->frames[stack->first + i]);
         cli_locals_text(out, looks, &looks->frames[stack->first + i]);
@@ -164,6 +180,21 @@ json_name(struct report_json *json, struct attach_looks *looks, const char *key,
 }
 
 static void
+json_labels(struct report_json *json, const struct attach_looks *looks,
+            const struct attach_look_stack *stack)
+{
+    size_t length;
+    const char *at = attach_label_sets_text(&looks->label_sets, stack->label_set, &length);
+    const char *end = at + length;
+    struct heapprof_label label;
+
+    report_json_member_begin(json, "labels", '{');
+    while (rb_heapprof_label_next(&at, end, &label))
+        report_json_member_string(json, label.key, label.value, label.value_length);
+    report_json_end(json, '}');
+}
+
+static void
 json_frame(struct report_json *json, const struct attach_looks *looks,
            const struct attach_look_frame *frame)
 {
@@ -191,6 +222,7 @@ json_stack(struct report_json *json, struct attach_looks *looks,
     report_json_member_integer(json, "native_id", stack->thread.tid);
     report_json_member_unsigned(json, "ractor", stack->thread.ractor);
     json_name(json, looks, "ractor_name", stack->thread.ractor_name);
+    json_labels(json, looks, stack);
     report_json_member_bool(json, "torn", stack->torn);
     report_json_member_bool(json, "failed", stack->failed);
     size_t own = find_own(looks, stack, directory);
