@@ -31,11 +31,16 @@ const struct attach_record_wait attach_record_waits[ATTACH_RECORD_WAITS] = {
 /* ---- the tables ---- */
 
 static uint64_t
+hash_of(const struct attach_record_entry *entry)
+{
+    return rb_heapprof_index_hash((uint64_t)entry->stack << 32 | entry->who) ^
+           rb_heapprof_index_hash(entry->labels);
+}
+
+static uint64_t
 entry_hash(const void *owner, uint32_t number)
 {
-    const struct attach_record_entry *entry =
-        &((const struct attach_record *)owner)->entries[number];
-    return rb_heapprof_index_hash((uint64_t)entry->stack << 32 | entry->who);
+    return hash_of(&((const struct attach_record *)owner)->entries[number]);
 }
 
 void
@@ -145,28 +150,28 @@ attach_record_extend(struct attach_record *record, uint32_t number, int64_t end_
 }
 
 uint32_t
-attach_record_count(struct attach_record *record, uint32_t stack, uint32_t who, uint64_t count,
-                    uint64_t ns)
+attach_record_count(struct attach_record *record, const struct attach_record_entry *key)
 {
-    struct attach_record_entry key = { .stack = stack, .who = who };
-    uint64_t hash = rb_heapprof_index_hash((uint64_t)stack << 32 | who);
+    uint64_t hash = hash_of(key);
     uint32_t number;
 
-    if (stack == HEAPPROF_NO_STACK) return 0;
+    if (key->stack == HEAPPROF_NO_STACK) return 0;
     for (uint64_t probe = hash; (number = rb_heapprof_index_at(&record->index, probe)) != 0;
          probe++) {
         const struct attach_record_entry *other = &record->entries[number];
-        if (other->stack == stack && other->who == who) break;
+        if (other->stack == key->stack && other->who == key->who && other->labels == key->labels)
+            break;
     }
     if (!number) {
         if (!rb_heapprof_index_reserve(&record->index, &record->mem, record->entry_count,
                                        entry_hash, record) ||
-            (number = add_entry(record, &key)) == 0)
+            (number = add_entry(record, key)) == 0)
             return 0;
         rb_heapprof_index_insert(&record->index, hash, number);
+        return number;
     }
-    record->entries[number].count += count;
-    record->entries[number].ns += ns;
+    record->entries[number].count += key->count;
+    record->entries[number].ns += key->ns;
     return number;
 }
 
@@ -215,16 +220,31 @@ span_of(const struct record_adding *adding, const struct attach_roster_thread *t
     return age < adding->gap_ns ? age : adding->gap_ns;
 }
 
-/* Counts the stack for that time. Returns false without memory. */
+/* The labels of a stack as a string of names. Returns UINT32_MAX without memory. */
+static uint32_t
+labels_of(const struct record_adding *adding, const struct attach_look_stack *stack)
+{
+    size_t length;
+
+    if (!stack->label_set) return 0;
+    const char *text =
+        attach_label_sets_text(&adding->looks->label_sets, stack->label_set, &length);
+    return rb_heapprof_strings_intern(&adding->record->names.strings, text, length);
+}
+
+/* Counts that number for that time, with the labels of the stack. Returns false without memory. */
 static bool
-count_stack(struct record_adding *adding, struct attach_roster_thread *thread, uint32_t stack,
-            uint64_t ns)
+count_stack(struct record_adding *adding, struct attach_roster_thread *thread,
+            const struct attach_look_stack *stack, uint32_t number, uint64_t ns)
 {
     struct attach_record *record = adding->record;
+    struct attach_record_entry key = { .stack = number, .who = thread->who, .count = 1, .ns = ns };
 
-    if (adding->blind) stack = attach_record_mark(record, who_frames(record, thread->who),
-                                                  "(not looked at)");
-    thread->entry = attach_record_count(record, stack, thread->who, 1, ns);
+    if (adding->blind) key.stack = attach_record_mark(record, who_frames(record, thread->who),
+                                                      "(not looked at)");
+    else key.labels = labels_of(adding, stack);
+    if (key.labels == UINT32_MAX) return false;
+    thread->entry = attach_record_count(record, &key);
     record->added++;
     return thread->entry != 0;
 }
@@ -240,12 +260,12 @@ count_waits(struct record_adding *adding, struct attach_roster_thread *thread,
     if (queued) {
         uint32_t queue = attach_record_mark(record, number,
                                             attach_record_waits[ATTACH_RECORD_QUEUE].frame);
-        if (!count_stack(adding, thread, queue, queued)) return false;
+        if (!count_stack(adding, thread, stack, queue, queued)) return false;
         thread->entry = 0;
     }
     if (stack->waits == ATTACH_WAITS_NOT) return true;
     number = attach_record_mark(record, number, attach_record_waits[stack->waits].frame);
-    return count_stack(adding, thread, number, ns > queued ? ns - queued : 0);
+    return count_stack(adding, thread, stack, number, ns > queued ? ns - queued : 0);
 }
 
 /* In order, a thread always does something, if only that it is idle. */
@@ -291,7 +311,7 @@ add_stack(struct record_adding *adding, const struct attach_look_stack *stack)
     if (number == HEAPPROF_NO_STACK) return false;
     return record->options.mode == ATTACH_RECORD_OFF
                ? count_waits(adding, thread, stack, number, (uint64_t)span)
-               : count_stack(adding, thread, number, (uint64_t)span);
+               : count_stack(adding, thread, stack, number, (uint64_t)span);
 }
 
 /* What threads ran that have ended is known only as a sum. As a rule it is one thread. */

@@ -3,7 +3,7 @@
 /* Looks added up: how much time each stack took. The result is a profile in the general model
  * (pprof/model.h).
  *
- *     by stack    (stack, who) -> time                     collapsed, pprof, speedscope
+ *     by stack    (stack, who, labels) -> time                     collapsed, pprof, speedscope
  *     in order    stack, stack, stack ... of each thread   a chart over time
  *
  * A look stands for the time since the look before, however long that was. So the sum is the time
@@ -37,6 +37,7 @@ struct attach_record_options {
 
 struct attach_record_entry {
     uint32_t stack, who;  /* numbers in stacks, and in the roster's whos */
+    uint32_t labels;      /* string of names: the text of a set (profiler/label_sets.h); 0: none */
     uint64_t count, ns;   /* looks, and the time for which they stand */
     int64_t  began_ns;    /* in order: since the record began */
 };
@@ -51,7 +52,7 @@ struct attach_record {
     struct attach_record_entry *entries; /* [0] unused */
     size_t   entry_capacity;
     uint32_t entry_count;
-    struct heapprof_index index;       /* (stack, who) -> entry; in order: empty */
+    struct heapprof_index index;       /* (stack, who, labels) -> entry; in order: empty */
     uint64_t added;                    /* stacks */
     int64_t  longest_ns;               /* between two looks */
     struct attach_pace pace;           /* the caller's, for the comments */
@@ -94,9 +95,9 @@ struct heapprof_model *attach_record_model(struct attach_record *record, int64_t
 
 /* ---- for record_model.c ---- */
 
-/* Adds time to (stack, who). Returns the entry's number, or 0 without memory. */
-uint32_t attach_record_count(struct attach_record *record, uint32_t stack, uint32_t who,
-                             uint64_t count, uint64_t ns);
+/* Adds the key's count and time to those of its stack, who and labels. Returns the entry's number,
+ * or 0 without memory. */
+uint32_t attach_record_count(struct attach_record *record, const struct attach_record_entry *key);
 
 /* In order: the entry lasts until that time of the record. */
 void attach_record_extend(struct attach_record *record, uint32_t number, int64_t end_ns);

@@ -3,6 +3,7 @@
  *     values    samples: looks that saw the stack; wall, cpu, gvl or off: nanoseconds
  *     labels    thread, pid, title, container: whose time it is. The pid is a number, since
  *               `go tool pprof -tagfocus=pid=42` looks for a number
+ *               what the program has labelled itself with (label_sets.h)
  *               waits: what for (mode off)
  *               start: nanoseconds since the record began (in order)
  *     comments  how it was made, and of which process */
@@ -15,7 +16,10 @@
 
 #include "base/version.h"
 
-enum { CONTAINER_DIGITS = 12 }; /* as many as container runtimes show */
+enum {
+    CONTAINER_DIGITS = 12, /* as many as container runtimes show */
+    LABELS_MOST = ATTACH_ROSTER_LABELS + 2 + HEAPPROF_LABEL_KEYS
+};
 
 /* A profile that is being made. A function or stack with a number has been added already. */
 struct record_making {
@@ -28,6 +32,30 @@ struct record_making {
     uint32_t waits[ATTACH_RECORD_WAITS];   /* strings: what is waited for */
     uint32_t marks[ATTACH_RECORD_WAITS];   /* functions that stand for it */
 };
+
+/* Makes strings of the keys and values that programs have labelled themselves with. */
+static bool
+split_labels(struct attach_record *record)
+{
+    struct heapprof_strings *strings = &record->names.strings;
+    char copy[HEAPPROF_LABEL_TEXT_BYTES]; /* a text may move while strings are made */
+    struct heapprof_label label;
+    uint32_t last = 0;
+    size_t length;
+
+    for (uint32_t i = 1; i <= record->entry_count; i++) {
+        if (record->entries[i].labels == last) continue;
+        last = record->entries[i].labels;
+        const char *bytes = rb_heapprof_strings_get(strings, last, &length);
+        memcpy(copy, bytes, length);
+        for (const char *at = copy; rb_heapprof_label_next(&at, copy + length, &label); ) {
+            if (rb_heapprof_strings_intern(strings, label.key, label.key_length) == UINT32_MAX ||
+                rb_heapprof_strings_intern(strings, label.value, label.value_length) == UINT32_MAX)
+                return false;
+        }
+    }
+    return true;
+}
 
 static bool
 begin(struct record_making *making, struct attach_record *record)
@@ -197,11 +225,45 @@ waits_of(const struct record_making *making, uint32_t stack)
     return 0;
 }
 
-/* The labels of an entry: key, string, number, unit of each. Returns how many numbers these are, or
- * 0 without memory; *count is the number of labels. */
+/* Whether the key is one of ours. */
+static bool
+reserved_p(const struct heapprof_label *label)
+{
+    static const char *const keys[] = HEAPPROF_LABEL_RESERVED;
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+        if (!strcmp(label->key, keys[i])) return true;
+    }
+    return !strcmp(label->key, HEAPPROF_LABEL_THREAD);
+}
+
+/* Adds the labels that the program has given. Returns false without memory. */
+static bool
+add_given_labels(struct record_making *making, uint32_t labels, uint64_t *numbers,
+                 uint32_t *count)
+{
+    const struct heapprof_strings *strings = &making->record->names.strings;
+    size_t length;
+    const char *at = rb_heapprof_strings_get(strings, labels, &length), *end = at + length;
+    struct heapprof_label label;
+
+    while (rb_heapprof_label_next(&at, end, &label)) {
+        if (reserved_p(&label)) continue;
+        uint32_t key = string(making, rb_heapprof_strings_find(strings, label.key,
+                                                               label.key_length));
+        uint32_t value = string(making, rb_heapprof_strings_find(strings, label.value,
+                                                                 label.value_length));
+        if (key == HEAPPROF_NO_STRING || value == HEAPPROF_NO_STRING) return false;
+        memcpy(&numbers[4 * (*count)++], (uint64_t[]){ key, value, 0, 0 }, 4 * sizeof(*numbers));
+    }
+    return true;
+}
+
+/* The labels of an entry: key, string, number, unit of each; *count is how many. Returns false
+ * without memory. */
 static bool
 find_labels(struct record_making *making, const struct attach_record_entry *entry,
-            uint64_t numbers[4 * (ATTACH_ROSTER_LABELS + 2)], uint32_t *count)
+            uint64_t numbers[4 * LABELS_MOST], uint32_t *count)
 {
     const struct attach_record *record = making->record;
     const struct attach_roster_who *who = &record->roster.whos[entry->who];
@@ -227,7 +289,7 @@ find_labels(struct record_making *making, const struct attach_record_entry *entr
                4 * sizeof(*numbers));
     }
     *count = labels;
-    return true;
+    return add_given_labels(making, entry->labels, numbers, count);
 }
 
 /* ---- processes as frames ---- */
@@ -280,7 +342,7 @@ add_sample(struct record_making *making, const struct attach_record_entry *entry
 {
     const struct heapprof_stacks *stacks = &making->record->stacks;
     uint32_t depth = entry->stack ? rb_heapprof_stacks_node(stacks, entry->stack)->depth : 0;
-    uint64_t labels[4 * (ATTACH_ROSTER_LABELS + 2)], frames[2];
+    uint64_t labels[4 * LABELS_MOST], frames[2];
     uint32_t count, outer = find_frames(making, entry, frames);
 
     if (!find_labels(making, entry, labels, &count) || (outer && !frames[0]) ||
@@ -307,9 +369,10 @@ count_unseen(struct attach_record *record)
         if (program->ran_ns <= program->counted_ns) continue;
         uint32_t stack = attach_record_mark(record, 0, "(ran when nobody looked)");
         uint32_t who = attach_roster_others(roster, program);
-        if (who == UINT32_MAX ||
-            !attach_record_count(record, stack, who, 0, program->ran_ns - program->counted_ns))
-            return false;
+        const struct attach_record_entry key = {
+            .stack = stack, .who = who, .ns = program->ran_ns - program->counted_ns
+        };
+        if (who == UINT32_MAX || !attach_record_count(record, &key)) return false;
         program->counted_ns = program->ran_ns;
     }
     return true;
@@ -401,7 +464,8 @@ attach_record_model(struct attach_record *record, int64_t time_ns)
     bool cpu = record->options.mode == ATTACH_RECORD_CPU && !record->options.in_order;
 
     if (record->options.in_order) extend_living(record);
-    bool made = (!cpu || count_unseen(record)) && begin(&making, record) && make(&making) &&
+    bool made = (!cpu || count_unseen(record)) && split_labels(record) &&
+                begin(&making, record) && make(&making) &&
                 rb_heapprof_model_finish(making.model, message, sizeof(message));
 
     end(&making);

@@ -74,21 +74,38 @@ read_every(struct record_session *session, bool pprof)
     return true;
 }
 
+/* A table is printed in place of a file, or beside a profile. */
+static bool
+read_group(struct record_session *session)
+{
+    const struct cli *cli = session->cli;
+    const char *out = cli->values[CLI_OUTPUT], *wrong = NULL;
+
+    if (!cli_number(cli, CLI_COUNT, 0, 20, &session->rows)) return false;
+    if (!cli->values[CLI_GROUP]) return true;
+    if (cli->values[CLI_TO]) wrong = "--to";
+    else if (out && !strcmp(out, "-")) wrong = "--output=-";
+    if (wrong) cli_usage(cli, "--group prints a table: leave %s out", wrong);
+    return !wrong;
+}
+
 static bool
 read_options(struct record_session *session)
 {
     struct attach_record_options *options = &session->options;
     struct cli *cli = session->cli;
+    const char *group = cli->values[CLI_GROUP];
     const char *format = cli->values[CLI_TO] ? cli->values[CLI_TO] : "pprof";
     bool firefox = !strcmp(format, "firefox"), labels = firefox || !strcmp(format, "pprof");
     bool chart = !strcmp(format, "chart");
+    bool by_thread = group && !strcmp(group, "label:thread");
 
-    if (!read_rate(cli, &session->period_ns) || !read_duration(cli, &session->end_ns) ||
-        !read_every(session, labels))
+    if (!read_group(session) || !read_rate(cli, &session->period_ns) ||
+        !read_duration(cli, &session->end_ns) || !read_every(session, labels))
         return false;
     *options = (struct attach_record_options){
         .mode = read_mode(cli->values[CLI_MODE]),
-        .threads = firefox || (cli->values[CLI_THREADS] && labels),
+        .threads = firefox || by_thread || (cli->values[CLI_THREADS] && labels),
         .thread_frames = cli->values[CLI_THREADS] && !labels && !chart,
         .process_frames = !labels,
         .idle = cli->values[CLI_IDLE],
@@ -208,6 +225,10 @@ static const struct cli_option options[] = {
     { CLI_NO_LINES, NULL, "Count by function, not by line" },
     { CLI_TO, "pprof collapsed speedscope chart svg callgrind firefox",
       "What to write. chart: what ran when. svg: a flame graph (default: pprof)" },
+    { CLI_GROUP, "function file gem app label:KEY",
+      "Print a table of the time by that, as label:endpoint. A profile is written only if --output "
+      "is given" },
+    { CLI_COUNT, NULL, "Show at most N rows of that table; 0 shows all (default: 20)" },
     { CLI_OUTPUT, NULL,
       "Where to write it (default: a new heapprof-PID-time.pb.gz, heapprof-PID-time-2.pb.gz and so "
       "on; other formats: stdout). With --every, %p is the PID and %n counts" },
@@ -222,6 +243,8 @@ static const struct cli_example examples[] = {
     { "heapprof record 4242", "ten seconds of that process, a hundred times a second" },
     { "heapprof record --mode cpu --threads -o time.pb.gz -- bundle exec rake import",
       "a command until it ends" },
+    { "heapprof record puma --mode cpu --group label:endpoint",
+      "which endpoint computes most, if the program says which it serves" },
     { "heapprof record puma --every 60 --keep 10",
       "a flight recorder: the last ten minutes are always on disk" },
     { "heapprof record 4242 --to chart -o chart.json && npx speedscope chart.json",
@@ -256,12 +279,15 @@ const struct cli_command cli_record_command = {
         "--children, processes that begin later are found by the kernel's list of forks, which\n"
         "needs root outside of a container, or else by their numbers at each look.\n"
         "\n"
+        "If a program says what it is doing (ObjectSpace::HeapProfile.label(endpoint: ...)), each\n"
+        "sample has that as labels: `heapprof top FILE --group label:endpoint`.\n"
+        "\n"
         "It ends after --duration, at ^C, or when the process ends, and writes what it has. The\n"
         "last line on stderr says how many looks were taken, how many were due, and how many came\n"
         "too late. It also says how many stacks were read only in part (torn), and how many could\n"
         "not be read.",
-    .readers = "only the owner of the file (mode 0600). It names the methods, files and threads "
-               "that were seen.\n"
+    .readers = "only the owner of the file (mode 0600). It names the methods, files, threads and "
+               "labels that were seen.\n"
                "With another format and no --output it goes to stdout.",
     .options = options,
     .examples = examples,

@@ -1,6 +1,7 @@
 #ifndef HEAPPROF_CLI_RECORD_H
 #define HEAPPROF_CLI_RECORD_H
-/* What `record` knows: it looks (record_looks.c), and writes what it saw (record_save.c). With
+/* What `record` knows: it looks (record_looks.c), and writes what it saw (record_save.c), or
+ * prints it (record_table.c). With
  * --every it begins again after each file, so memory and files are bounded however long it runs. */
 #include "attach/processes.h"
 #include "attach/record.h"
@@ -19,6 +20,7 @@ struct record_session {
     int64_t  wall_began_ns;
     bool     memory;                        /* memory ran out */
     struct attach_record_options options;
+    long     rows;                          /* of the table of --group; 0: all */
     struct cli_series series;
     int64_t  next_file_ns;                  /* with --every */
     int      status;                        /* of the files that have been written */
@@ -35,5 +37,8 @@ bool record_writable_p(const struct record_session *session);
 
 /* Writes what was seen, and says how much it is. Returns a status. */
 int record_save(struct record_session *session);
+
+/* Prints the table of --group. Returns a status. */
+int record_show(const struct record_session *session, const struct heapprof_model *model);
 
 #endif

@@ -108,7 +108,10 @@ write_model(struct record_session *session, const struct heapprof_model *model)
 {
     struct cli *cli = session->cli;
     report_export_i *export = find_export(cli->values[CLI_TO]);
-    bool failed;
+    bool failed, shown = cli->values[CLI_GROUP];
+    int table = shown ? record_show(session, model) : CLI_DONE;
+
+    if (table != CLI_DONE || (shown && !cli->values[CLI_OUTPUT])) return table;
     const char *out = output_of(session, &failed);
     int status = failed ? CLI_WRONG
                  : export ? cli_export(cli, export, model, out) : cli_save(cli, model, out);

@@ -3,6 +3,7 @@
 # test_labels.rb - labels of a running process (doc/labels.md), seen from outside.
 
 require_relative "lib/attached"
+require_relative "../cli/lib/firefox_profile"
 
 class TestHeapprofLabels < Test::Unit::TestCase
   include Attached
@@ -119,6 +120,130 @@ class TestHeapprofLabels < Test::Unit::TestCase
         assert_equal({ "endpoint" => "/first" }, all["first"])
         assert_match(/\A(|endpoint=\/e shard=s\d+ tenant=t\d+)\z/, all[""].map { |pair| pair.join("=") }.join(" "))
       end
+    end
+  end
+
+  # ---- record ----
+
+  BUSY = <<~'RUBY'
+    def spin = loop { 1 + 1 }
+    def busy(name, **labels) = Thread.new { HP.label(**labels) { spin } }.tap { |thread| thread.name = name }
+    busy("cart", endpoint: "POST /cart", tenant: "b2b")
+    busy("other cart", endpoint: "POST /cart", tenant: "b2c")
+    busy("home", endpoint: "GET /")
+    HP.label(endpoint: "rest") { asleep(Thread.new { sleep }) }
+    HP.label!(endpoint: "main")
+    $ready.call
+    spin
+  RUBY
+
+  # All of them at work, except one that is asleep, and has lost its lease.
+  def beside_busy
+    labelled(BUSY) do |pid|
+      threads_until(pid) { |all| all.count { |thread| labels(thread).include?("Object#spin") && !thread["labels"].empty? } == 4 }
+      yield pid
+    end
+  end
+
+  # Values by label of a file, as `top` has them.
+  def by(key, file = "time.pb.gz", *arguments)
+    heapprof!("top", file, "--group=label:#{key}", "--json", *arguments).json["rows"].to_h { |row| [row["what"], row["value"]] }
+  end
+
+  def samples(file = "time.pb.gz") = heapprof!("convert", file, "--to=json").json["samples"].each { |sample| sample["labels"] = sample["labels"].to_h }
+
+  def test_samples_have_the_labels_of_their_threads
+    beside_busy do |pid|
+      in_directory do
+        record_looks(20, pid, "--output=time.pb.gz")
+        assert_equal ["GET /", "POST /cart", "main"], by("endpoint").keys.sort
+        assert_equal ["(none)", "b2b", "b2c"], by("tenant").keys.sort
+        assert_equal by("endpoint")["GET /"] * 2, by("endpoint")["POST /cart"]
+        assert_equal ["b2b"], by("tenant", "time.pb.gz", "--focus-label", "tenant=b2b").keys
+        record_looks(20, pid, "--idle", "--threads", "--output=time.pb.gz")
+        assert_equal ["(none)", "GET /", "POST /cart", "main"], by("endpoint").keys.sort
+        assert_equal ["cart", "home", "main", "other cart", "thread"], by("thread").keys.map { |name| name[/(.+) \[\d+\]\z/, 1] }.sort
+      end
+    end
+  end
+
+  # Time on a processor goes to the endpoint that has it. In two seconds each thread has the GVL several times.
+  def test_the_time_of_each_endpoint_is_a_table
+    beside_busy do |pid|
+      in_directory do
+        %w[wall cpu].each do |mode|
+          ran = heapprof("record", pid, "--mode", mode, "--group=label:endpoint", "--duration=2")
+          assert_equal 0, ran.status, ran.err
+          assert_match(/\Aprocess #{pid}: #{mode} .*share +sum +what\n/m, ran.out)
+          assert_match(/ POST \/cart$/, ran.out)
+          assert_match(/ GET \/$/, ran.out)
+          refute_match(/wrote/, ran.err)
+          assert_empty Dir.children(".")
+        end
+        assert_match(/ other cart \[\d+\]$/, record_looks(10, pid, "--group=label:thread").out)
+        assert_match(/ Object#spin /, record_looks(10, pid, "--group=function").out + " ")
+        ran = record_looks(10, pid, "--group=label:tenant", "--count=1", "--output=time.pb.gz")
+        assert_match(/wrote time.pb.gz/, ran.err)
+        assert_match(/rows? more|more rows?|2 more/, ran.out)
+        assert_equal ["(none)", "b2b", "b2c"], by("tenant").keys.sort
+      end
+    end
+  end
+
+  def test_a_table_is_no_other_format
+    assert_refused 2, /--group prints a table: leave --to out/, "record", Process.pid, "--group=label:a", "--to=svg"
+    assert_refused 2, /--group prints a table: leave --output=- out/, "record", Process.pid, "--group=label:a", "--output=-"
+    assert_refused 2, /--group=label:: give one of/, "record", Process.pid, "--group=label:"
+  end
+
+  # The thread waits at the same place at each look; only its label is another one.
+  def test_labels_that_change_between_looks
+    labelled("$ready.call\n%w[a b].cycle { |name| HP.label!(turn: name); gets; $ready.call }\n") do |pid, input, output|
+      in_directory do
+        waits = ->(name) { threads_until(pid) { |all| all[0]["labels"] == { "turn" => name } && all[0]["state"] == "blocked" } }
+        waits.("a")
+        record_by_bell(pid, "--idle", "--output=time.pb.gz") do |bell,|
+          4.times do |i|
+            bell.ring
+            input.puts
+            output.gets
+            waits.("ba"[i % 2])
+          end
+          input.puts
+          output.gets
+          waits.("b")
+        end
+        looks = samples.group_by { |sample| sample["labels"]["turn"] }.transform_values { |all| all.sum { |sample| sample["values"][0] } }
+        assert_equal %w[a b], looks.keys.sort
+        looks.each_value { |count| assert_operator count, :>=, 2 }
+      end
+    end
+  end
+
+  # Labels of its own do not come from the target.
+  def test_the_processes_of_a_record_keep_their_own
+    beside_busy do |one|
+      labelled("$ready.call\nHP.label(endpoint: 'GET /', shard: '1') { loop { 1 + 1 } }") do |other|
+        in_directory do
+          record_looks(10, one, other, "--output=time.pb.gz")
+          assert_equal ["(none)", "1"], by("shard").keys.sort
+          assert_equal({ one => ["GET /", "POST /cart", "main"], other => ["GET /"] },
+                       samples.group_by { |sample| sample["labels"]["pid"] }.transform_values { |all| all.map { |sample| sample["labels"]["endpoint"] }.uniq.sort })
+        end
+      end
+    end
+  end
+
+  def test_other_formats_have_what_they_can_have
+    beside_busy do |pid|
+      in_directory do
+        record_looks(20, pid, "--threads", "--output=time.pb.gz")
+        %w[collapsed speedscope firefox svg callgrind].each { |format| heapprof!("convert", "time.pb.gz", "--to", format, "--output=out.#{format}") }
+        firefox = FirefoxProfile.new(JSON.parse(File.read("out.firefox")))
+        assert_equal ["cart", "home", "main", "other cart"], firefox.threads.keys.map { |_, name| name[/(.+) \[\d+\]\z/, 1] }.sort
+        assert_match "Object#spin", File.read("out.collapsed")
+      end
+      assert_match "Object#spin", record_looks(20, pid, "--to=chart").out
     end
   end
 end

@@ -144,6 +144,18 @@ class TestHeapprofServe < Test::Unit::TestCase
     end
   end
 
+  def test_a_profile_over_time_has_the_labels_of_the_program
+    beside("ObjectSpace::HeapProfile.label!(endpoint: '/cart')\n" + WORK) do |pid|
+      serving do |port|
+        in_directory do
+          File.binwrite("time.pb.gz", get(port, "/#{pid}/debug/pprof/profile?seconds=0.2").body)
+          assert_equal ["/cart"], heapprof!("top", "time.pb.gz", "--group=label:endpoint", "--json").json["rows"].map { |row| row["what"] }
+          assert_match(/^  labels: endpoint=\/cart$/, get(port, "/#{pid}/debug/pprof/threads").body)
+        end
+      end
+    end
+  end
+
   def test_each_process_has_a_page_of_its_profiles
     beside("$0 = %(<b>&)\n" + WORK, env: { "RUBY_HEAPPROF" => "1,out=" }) do |pid|
       beside(WORK) do |plain|

@@ -20,6 +20,7 @@ struct Thread {
     int tid = 0;
     uint64_t name = 8;
     uint64_t ran_ns = 0, queued_ns = 0;
+    std::map<std::string, std::string> labels = {};
 };
 
 class Record : public ::testing::Test {
@@ -32,6 +33,7 @@ class Record : public ::testing::Test {
     std::vector<attach_look_stack> stacks_;
     std::vector<attach_look_frame> frames_;
     heapprof_model *model_ = nullptr;
+    heapprof_mem label_mem_;
 
     void
     SetUp() override
@@ -49,6 +51,8 @@ class Record : public ::testing::Test {
         options_.period_ns = kPeriod;
         options_.threads = true;
         attach_record_init(&record_, &options_, 0);
+        rb_heapprof_mem_init(&label_mem_, SIZE_MAX);
+        rb_heapprof_label_sets_init(&looks_.label_sets.ours, &label_mem_);
     }
 
     void
@@ -56,6 +60,7 @@ class Record : public ::testing::Test {
     {
         rb_heapprof_model_free(model_);
         attach_record_free(&record_);
+        rb_heapprof_label_sets_free(&looks_.label_sets.ours);
     }
 
     void
@@ -76,6 +81,17 @@ class Record : public ::testing::Test {
         return address;
     }
 
+    uint32_t
+    Set(const std::map<std::string, std::string> &labels)
+    {
+        uint32_t set = 0;
+        for (const auto &[key, value] : labels) {
+            heapprof_label label = {key.data(), value.data(), key.size(), value.size()};
+            set = rb_heapprof_label_sets_with(&looks_.label_sets.ours, set, &label);
+        }
+        return set;
+    }
+
     void
     Look(int64_t now_ns, const std::vector<Thread> &threads)
     {
@@ -94,6 +110,7 @@ class Record : public ::testing::Test {
                                                                  : ATTACH_WAITS_NOT;
             stack.ran_ns = thread.ran_ns;
             stack.queued_ns = thread.queued_ns;
+            stack.label_set = Set(thread.labels);
             stack.first = frames_.size();
             if (thread.function && *thread.function) {
                 attach_look_frame frame = {};
@@ -162,6 +179,31 @@ TEST_F(Record, ALookStandsForTheTimeSinceTheLookBefore) {
     EXPECT_EQ((Rows{{"main [#1] work", 520 * kMs}, {"main [#1] rest", 10 * kMs}}), Values(1));
     EXPECT_EQ((Rows{{"main [#1] work", 3}, {"main [#1] rest", 1}}), Values(0));
     EXPECT_TRUE(Says("longest time without a look: 0.500000 s"));
+}
+
+TEST_F(Record, ASampleHasTheLabelsThatItsThreadHadThen) {
+    Begin([](attach_record_options *options) { options->threads = false; });
+    Thread one = {0x100, 1}, two = {0x200, 2}, three = {0x300, 3};
+    one.labels = three.labels = {{"endpoint", "/cart"}, {"tenant", "b2b"}};
+    Look(10 * kMs, {one, two, three});
+    one.labels["tenant"] = "b2c";
+    Look(20 * kMs, {one, two, three});
+    EXPECT_EQ((Rows{{"/cart work", 40 * kMs}, {" work", 20 * kMs}}), Values(1, "endpoint"));
+    EXPECT_EQ((Rows{{"b2b work", 30 * kMs}, {"b2c work", 10 * kMs}, {" work", 20 * kMs}}),
+              Values(1, "tenant"));
+    Look(5020 * kMs, {one}); // what it was doing then is not known
+    EXPECT_EQ(5020 * kMs, Values(1, "endpoint")[" (not looked at)"] + 20 * kMs);
+}
+
+// Keys that the profile has itself are its own.
+TEST_F(Record, ALabelOfAProgramIsNoneOfOurs) {
+    Thread thread = {0x100, 1};
+    thread.labels = {{"pid", "1"}, {"thread", "x"}, {"waits", "x"}, {"class", "x"}, {"job", "x"}};
+    Look(10 * kMs, {thread});
+    EXPECT_EQ((Rows{{"main [#1] work", 10 * kMs}}), Values(1));
+    EXPECT_EQ((Rows{{"x work", 10 * kMs}}), Values(1, "job"));
+    for (const char *key : {"pid", "waits", "class"})
+        EXPECT_EQ((Rows{{" work", 10 * kMs}}), Values(1, key));
 }
 
 TEST_F(Record, AThreadWithoutAFrameHasAName) {
