@@ -1,7 +1,7 @@
 #ifndef ATTACH_TALLY_H
 #define ATTACH_TALLY_H
-/* How often each function was seen, innermost or anywhere in a stack: over all looks, and over
- * those since a mark. */
+/* How often each function was seen, innermost or anywhere in a stack, and each set of labels: over
+ * all looks, and over those since a mark. */
 #include "attach/look.h"
 
 struct attach_tally_function {
@@ -10,8 +10,15 @@ struct attach_tally_function {
     uint64_t seen;                  /* number of the last stack that counted it */
 };
 
+struct attach_tally_labels {
+    uint64_t total, total_marked;   /* stacks that have that set; the same when the mark was set */
+};
+
 struct attach_tally {
     struct heapprof_mem *mem;
+    struct attach_tally_labels *sets; /* by set of looks->label_sets; [0]: stacks without labels */
+    size_t   set_capacity;
+    uint32_t set_end;               /* only sets below this number may have been seen */
     struct attach_tally_function *functions; /* by number of looks->names */
     size_t   capacity;
     uint32_t end;                   /* only functions below this number may have been seen */

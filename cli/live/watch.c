@@ -1,6 +1,6 @@
 /* watch.c - heapprof watch: shows a running Ruby on a live screen.
  *
- * Pages 1 and 2 are made from looks, several a second. Pages 3 and 4 are made from the heap
+ * Pages 1, 2 and 5 are made from looks, several a second. Pages 3 and 4 are made from the heap
  * profile, every few seconds, by the tables of `heapprof top` and `diff`. A page is a text
  * (watch_pages.c), of which the screen shows a part. */
 #define _GNU_SOURCE /* strcasestr */
@@ -120,7 +120,8 @@ put_screen(struct watch_session *session, char *const *lines, size_t count)
     cli_screen_clear();
     put_name(cli_screen_line(CLI_SCREEN_TITLE), session);
     put_counts(cli_screen_line(CLI_SCREEN_PLAIN), session);
-    fputs("1 functions  2 threads  3 heap  4 growth | / find  s save  space pause  h help  q quit",
+    fputs("1 functions  2 threads  3 heap  4 growth  5 labels | "
+          "/ find  s save  space pause  h help  q quit",
           cli_screen_line(CLI_SCREEN_PLAIN));
     put_said(cli_screen_line(CLI_SCREEN_PLAIN), session, found);
     watch_put_heading(cli_screen_line(CLI_SCREEN_HEADING), session);
@@ -302,7 +303,9 @@ obey(struct watch_session *session, int key)
     if (key != CLI_SCREEN_RESIZED) session->said[0] = '\0';
     switch (key) {
       case 'q': case 3: return false;
-      case '1': case '2': case '3': case '4': turn_to(session, (enum watch_page)key); break;
+      case '1': case '2': case '3': case '4': case '5':
+        turn_to(session, (enum watch_page)key);
+        break;
       case 'h': case '?':
         turn_to(session, session->page == WATCH_HELP ? session->before_help : WATCH_HELP);
         break;
@@ -404,9 +407,10 @@ const struct cli_command cli_watch_command = {
         "Shows a screen that is drawn again each second. Keys: 1 shows functions by time, their\n"
         "own and with what they call; 2 shows threads and what each is doing; 3 shows the heap by\n"
         "size; 4 shows what grew in the heap since the start. 3 and 4 need a process that runs\n"
-        "under RUBY_HEAPPROF. h or ? shows all keys. / finds a text, n the next line that has it.\n"
-        "s saves the page to a file. t sorts by total or own time, i counts idle threads, r\n"
-        "starts again, space pauses, arrows scroll, q quits.",
+        "under RUBY_HEAPPROF. 5 shows the time by label, as by endpoint or by job. h or ? shows\n"
+        "all keys. / finds a text, n the next line that has it. s saves the page to a file. t\n"
+        "sorts by total or own time, i counts idle threads, r starts again, space pauses, arrows\n"
+        "scroll, q quits.",
     .readers = "only the owner of a file that is saved (mode 0600). It names methods, classes and "
                "files.",
     .options = options,

@@ -4,7 +4,9 @@
 #include "attach/tally.h"
 #include "cli/cli.h"
 
-enum watch_page {WATCH_FUNCTIONS = '1', WATCH_THREADS, WATCH_HEAP, WATCH_GROWTH, WATCH_HELP = 'h'};
+enum watch_page {
+    WATCH_FUNCTIONS = '1', WATCH_THREADS, WATCH_HEAP, WATCH_GROWTH, WATCH_LABELS, WATCH_HELP = 'h'
+};
 
 enum watch_search {WATCH_STAY, WATCH_HERE, WATCH_NEXT}; /* a line that has the text */
 
@@ -35,6 +37,9 @@ const char *watch_page_name(enum watch_page page);
 
 /* Writes the heading of the page that is shown. */
 void watch_put_heading(FILE *out, const struct watch_session *session);
+
+/* Writes the page of labels (watch_labels.c). */
+void watch_put_labels(FILE *out, const struct watch_session *session, unsigned width);
 
 /* Writes all lines of that page. A line has at most that many columns; 0: it is as long as it
  * is. */

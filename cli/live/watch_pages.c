@@ -140,6 +140,8 @@ static const char help[] =
     "3       the heap: what is in use, the largest first\n"
     "4       growth: what grew in the heap since it began\n"
     "        3 and 4 need a process that runs under RUBY_HEAPPROF\n"
+    "5       labels: the part of the time that each endpoint, job or tenant takes, if the program\n"
+    "        says which it serves (ObjectSpace::HeapProfile.label)\n"
     "\n"
     "/       find: type a text, then Enter; Esc gives up. Lines that have it are marked\n"
     "n       the next line that has it\n"
@@ -157,7 +159,7 @@ static const char help[] =
 const char *
 watch_page_name(enum watch_page page)
 {
-    static const char *const names[] = {"functions", "threads", "heap", "growth"};
+    static const char *const names[] = {"functions", "threads", "heap", "growth", "labels"};
 
     return page == WATCH_HELP ? "help" : names[page - WATCH_FUNCTIONS];
 }
@@ -176,6 +178,7 @@ watch_put_heading(FILE *out, const struct watch_session *session)
         break;
       case WATCH_HEAP: fputs("what is in use", out); break;
       case WATCH_GROWTH: fputs("what grew since it began", out); break;
+      case WATCH_LABELS: fputs("   now    since it began  label", out); break;
       case WATCH_HELP: fputs("keys", out); break;
     }
 }
@@ -187,6 +190,7 @@ watch_put_page(FILE *out, const struct watch_session *session, unsigned width)
       case WATCH_FUNCTIONS: put_functions(out, session, width ? width : WIDE); break;
       case WATCH_THREADS: put_threads(out, session, width ? width : WIDE); break;
       case WATCH_HEAP: case WATCH_GROWTH: put_heap(out, session, width); break;
+      case WATCH_LABELS: watch_put_labels(out, session, width ? width : WIDE); break;
       case WATCH_HELP: fputs(help, out); break;
     }
 }

@@ -80,6 +80,38 @@ class TestHeapprofWatch < Test::Unit::TestCase
     end
   end
 
+  LABELS = <<~'RUBY'
+    HP = ObjectSpace::HeapProfile
+    def busy(**labels) = Thread.new { HP.label(**labels) { loop { 1 + 1 } } }
+    busy(endpoint: "POST /cart", tenant: "b2b")
+    busy(endpoint: "POST /cart")
+    busy(endpoint: "GET /")
+    $ready.call
+    sleep
+  RUBY
+
+  # Each of three threads is seen at each look, since it has the GVL or waits for it: two have the first label.
+  def test_labels_are_a_page
+    beside(LABELS) do |pid|
+      on_terminal(pid, term: "vt100") do |_, type, output|
+        type.("5")
+        lines = screen_until(Vt100.new(30, 120), output) do |all|
+          all.filter_map { |line| line[/%   (\w+=.*)/, 1] } == ["endpoint=POST /cart", "endpoint=GET /", "tenant=b2b"] && all[5][/\A *(\d+)/, 1].to_i.between?(60, 70)
+        end
+        assert_match(/\Aheapprof watch - labels - process #{pid}: 4 threads/, lines[0])
+        assert_equal "   now    since it began  label", lines[4]
+        type.("q")
+      end
+    end
+    beside(WORK) do |pid|
+      on_terminal(pid) do |screen, type|
+        type.("5")
+        screen.(/no thread that was seen has labels/i)
+        type.("q")
+      end
+    end
+  end
+
   def test_help_is_a_page
     beside(WORK) do |pid|
       on_terminal(pid) do |screen, type|
