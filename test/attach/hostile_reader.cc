@@ -85,6 +85,23 @@ struct Counts {
     int looks = 0, seen = 0, profiles = 0, taken = 0;
 };
 
+// Every label of every stack, as those do that show them.
+void
+ReadLabels(const attach_looks *looks)
+{
+    for (size_t i = 0; i < looks->stack_count; i++) {
+        size_t length;
+        heapprof_label label;
+        const char *at =
+            attach_label_sets_text(&looks->label_sets, looks->stacks[i].label_set, &length);
+        for (const char *end = at + length; rb_heapprof_label_next(&at, end, &label);) {
+            if (label.key_length == 0 || label.key_length >= HEAPPROF_LABEL_KEY_BYTES ||
+                label.value_length > HEAPPROF_LABEL_VALUE_BYTES)
+                abort();
+        }
+    }
+}
+
 void
 Look(attach_target *target, Counts *counts)
 {
@@ -106,6 +123,7 @@ Look(attach_target *target, Counts *counts)
         looks->locals.wanted = looks->locals.with_values = i % 4 == 3;
         counts->looks++;
         counts->seen += attach_look(looks);
+        ReadLabels(looks);
     }
     attach_look_close(looks);
     attach_names_free(&names);

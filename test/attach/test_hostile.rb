@@ -13,9 +13,11 @@ class TestHeapprofHostile < Test::Unit::TestCase
   WORK = <<~'RUBY'
     def deep(n) = n == 0 ? (Fiber.new { Fiber.yield }.tap(&:resume); sleep) : [1].each { deep(n - 1) }
     $kept = 2000.times.map { |i| [i.to_s * 100, Class.new] }
-    Thread.new { deep(20) }
+    HP = ObjectSpace::HeapProfile
+    Thread.new { HP.label(a: "leased", b: "2") { Thread.new { deep(2) }; HP.label(late: :c) { HP.label(c: "late") { sleep } } } }
+    Thread.new { HP.label(late: :c) { Thread.new { HP.label(c: "late") { sleep } }; deep(20) } }
     $ready.call
-    loop { 100.times { |i| i.to_s }; sleep 0.001 }
+    loop { 100.times { |i| HP.label!(n: i) && i.to_s }; sleep 0.001 }
   RUBY
 
   COMPILED = <<~'RUBY'
