@@ -286,7 +286,7 @@ class TestHeapprofRecord < Test::Unit::TestCase
     beside("def work\n  1 + 1\n  2 + 2\nend\n$ready.call\nloop { work }") do |pid|
       in_directory do
         record(pid, "--output=lines.pb.gz", running: pid)
-        record(pid, "--no-lines", "--output=functions.pb.gz")
+        record(pid, "--no-lines", "--output=functions.pb.gz", running: pid)
         assert_operator lines_of("lines.pb.gz").size, :>, 1
         assert_equal [0], lines_of("functions.pb.gz")
       end
