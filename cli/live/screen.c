@@ -7,6 +7,7 @@
 # define NCURSES_WIDECHAR 1
 # include <curses.h>
 # include <stdlib.h>
+# include <sys/ioctl.h>
 # include <unistd.h>
 
 # define ESCAPE_MS 25 /* how long the rest of a key may take after its ESC */
@@ -20,6 +21,16 @@ static struct {
     int     row;                /* its row */
 } state;
 
+/* A change of size between newterm's look at it and newterm's handler of SIGWINCH tells nobody. */
+static void
+ask_size(void)
+{
+    struct winsize size;
+
+    if (ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0)
+        resizeterm(size.ws_row, size.ws_col);
+}
+
 const char *
 cli_screen_begin(void)
 {
@@ -27,6 +38,7 @@ cli_screen_begin(void)
     state.screen = newterm(NULL, stdout, stdin);
     if (!state.screen) return "this terminal is not known (TERM)";
     set_term(state.screen);
+    ask_size();
     cbreak();
     noecho();
     curs_set(0);

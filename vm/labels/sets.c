@@ -111,7 +111,7 @@ rb_heapprof_label_known(uint32_t base, uintptr_t key, const char *value, size_t 
         const char *text =
             rb_heapprof_label_sets_text(&rb_heapprof_label_sets, known->set, &text_length);
         found = memcmp(text + known->value, value, length) == 0;
-        *set = known->set;
+        if (found) *set = known->set;
     }
     RB_VM_LOCK_LEAVE_LEV(&lev);
     return found;
