@@ -24,7 +24,7 @@ const struct report_format *report_format_find(const char *name);
  * its place in its array, from 0. */
 report_export_i report_export_json;
 
-/* Writes a line for each stack, as "main (app.rb:3);Cart#load (cart.rb:7);Array#map 4096"
+/* Writes a line for each sample, as "main (app.rb:3);Cart#load (cart.rb:7);Array#map 4096"
  * (report_put_stack). flamegraph.pl and many other programs read this. Only values above 0 are
  * written. */
 report_export_i report_export_collapsed;

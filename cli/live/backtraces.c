@@ -129,6 +129,7 @@ put_stack(FILE *out, struct attach_looks *looks, size_t number, bool ractors, co
 
     fprintf(out, fiber ? "Fiber %zu of thread" : "Thread %zu",
             fiber ? number + 1 - looks->threads.count : number + 1);
+    if (stack->thread.main && !fiber) fputs(" (main)", out);
     put_name(out, looks, stack->thread.name);
     fprintf(out, ": %s", attach_thread_state_name(stack->thread.state));
     put_own(out, looks, stack, directory);
@@ -217,6 +218,7 @@ json_stack(struct report_json *json, struct attach_looks *looks,
 {
     report_json_begin(json, '{');
     json_name(json, looks, "name", stack->thread.name);
+    report_json_member_bool(json, "main", stack->thread.main);
     report_json_member_text(json, "state", attach_thread_state_name(stack->thread.state));
     report_json_member_bool(json, "garbage_collection", stack->collecting);
     report_json_member_integer(json, "native_id", stack->thread.tid);

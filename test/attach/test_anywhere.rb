@@ -82,7 +82,7 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
     beside_in(NAMESPACES["all"]) do |pid|
       out, err, status = Open3.capture3("nsenter", "--target", pid.to_s, "--all", PROGRAM, "stacks", "1")
       assert_equal ["", true], [err, status.success?]
-      assert_match(/\Aprocess 1\nThread 1: \w+, native thread 1\n.*in 'Object#rest'\n.*in '<main>'\nThread 2 "spins": .*in 'Object#spin'\n/m, out)
+      assert_match(/\Aprocess 1\nThread 1 \(main\): \w+, native thread 1\n.*in 'Object#rest'\n.*in '<main>'\nThread 2 "spins": .*in 'Object#spin'\n/m, out)
     end
   end
 

@@ -79,7 +79,8 @@ class TestHeapprofStacks < Test::Unit::TestCase
   def test_as_text
     beside(WAITING) do |pid|
       text = heapprof!("stacks", pid).out
-      assert_match(/\Aprocess #{pid}\nThread 1: /, text)
+      assert_match(/\Aprocess #{pid}\nThread 1 \(main\): /, text)
+      assert_equal ["Thread 1 (main)"], text.scan(/^Thread.*\(main\)/), "one thread is the main thread"
       assert_match(/^Thread \d "sleeps": sleeping, native thread \d+\n    -e:\d+:in 'Kernel#sleep'\n    -e:\d+:in 'block in <main>'\n/, text)
     end
   end
