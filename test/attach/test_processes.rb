@@ -242,6 +242,7 @@ class TestHeapprofProcesses < Test::Unit::TestCase
         ran = record_by_bell(pid, "--idle", "--rate=10", "--every=1", "-o", "%p-%n.pb.gz") do |bell,|
           assert bell.ring(13)
           input.close
+          sleep 0.01 until gone?(pid)
           bell.ring_out
         end
         files = ran.err.scan(/^heapprof record: wrote (.*)$/).flatten
