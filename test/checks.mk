@@ -26,10 +26,9 @@ help:
 
 # Each kind of thing that check builds, and nothing of it run: check-bare looks whether it can be. Of unit tests and of fuzz
 # targets it is one, for all have the same compilers, headers and libraries.
-check-build: tested heapprof
+check-build: tested heapprof hostile
 	+$(Q) $(MAKE) units units-tsan UNIT_SOURCES=test/unit/base/array_test.cc
 	+$(Q) $(MAKE) fuzz-build FUZZ_TARGETS=build/fuzz/options_fuzz
-	+$(Q) $(MAKE) $(HOSTILE) UNIT=$(patsubst %/,%,$(dir $(HOSTILE))) SANITIZE=address,$(UNDEFINED)
 
 # README's commands in a debootstrap'ed Debian, as root. BARE=TARGETS: these instead, as 'demo check'.
 BARE =
@@ -116,8 +115,7 @@ check-barriers-mutation: installed tests
 
 ATTACH_TESTS = $(sort $(wildcard $(CURDIR)/test/attach/test_*.rb))
 
-check-attach: heapprof tested
-	+$(Q) $(MAKE) $(HOSTILE) UNIT=$(patsubst %/,%,$(dir $(HOSTILE))) SANITIZE=address,$(UNDEFINED)
+check-attach: heapprof tested hostile
 	+$(call test-all,build/ruby,$(ATTACH_TESTS))
 
 # heapprof memcheck: what extensions lose is found, and nothing else is.
@@ -189,7 +187,7 @@ UNCHECKED_TESTS = $(patsubst %,$(CURDIR)/test/ruby/test_%.rb,accuracy difference
 	memprof_dump memprof_trace pprof rack rack_admission report security speedscope symbols unseen valgrind version)
 
 check-checked: RUBY_TESTS = $(filter-out $(DEBUG_TESTS) $(UNCHECKED_TESTS),$(ALL_RUBY_TESTS))
-check-checked: checked heapprof
+check-checked: checked heapprof hostile
 	+$(if $(RUBY_TESTS),$(call test-all,build/checked,$(RUBY_TESTS),$(TESTJOBS)))
 	+$(call test-all,build/checked,$(MEMCHECK_TESTS) $(ATTACH_TESTS))
 
@@ -364,10 +362,11 @@ check-asan check-tsan: $(PLAIN_UPB)/.sha256
 units-asan units-tsan: $(PLAIN_UPB)/.sha256
 	+$(Q) $(MAKE) units UNIT=build/unit-$(@:units-%=%) SANITIZE=$(SANITIZE) UNIT_SOURCES='$(UNIT_SOURCES)'
 
-# Built with sanitizers, for check-attach.
+# What test/attach reads hostile memory with; built with sanitizers.
 HOSTILE = build/unit-asan/hostile_reader
 
-check-attach check-build: $(PLAIN_UPB)/.sha256
+hostile: $(PLAIN_UPB)/.sha256
+	+$(Q) $(MAKE) $(HOSTILE) UNIT=$(patsubst %/,%,$(dir $(HOSTILE))) SANITIZE=address,$(UNDEFINED)
 
 $(UNIT)/hostile_reader: test/attach/hostile_reader.cc $(UNIT_OBJS) | unit-tools
 	$(ECHO) linking $@
