@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+# test_server.rb - the shop of ./server: two workers of Puma, and a worker of Solid Queue, under load. Who keeps what it makes comes first in
+# `heapprof diff` and in `go tool pprof`, and who computes in `heapprof record`, which looks from outside.
+#
+#     load     old profiles     load     new profiles     load, recorded
+
+require_relative "lib/labels_test"
+require_relative "lib/shop"
+
+class TestServer < Test::Unit::TestCase
+  include LabelsTest
+
+  LEAKING = "CartsController#show"
+  COMPUTING = "PricesController#index"
+  ENDPOINTS = [LEAKING, COMPUTING, "OrdersController#create"].freeze
+  JOBS = %w[ImportJob ReceiptJob].freeze
+
+  class << self
+    attr_reader :web, :jobs, :record
+
+    # Everything happens once; the tests look at what has come of it.
+    def startup
+      Shop.new.run do |shop|
+        shop.load(10)
+        old = shop.profiles("old")
+        shop.load(100)
+        @web, @jobs = old.zip(shop.profiles("new"))
+        @record = shop.record
+      end
+    end
+  end
+
+  # Both workers are added up. `(none)` has what no request has made.
+  def test_the_endpoint_that_leaks_comes_first_in_a_difference
+    assert_equal LEAKING, grown(self.class.web, "endpoint").first
+    assert_empty grown(self.class.web, "job") - ["(none)"]
+  end
+
+  def test_the_job_that_leaks_comes_first_in_a_difference
+    assert_equal "ImportJob", grown(self.class.jobs, "job").first
+    assert_empty grown(self.class.jobs, "endpoint") - ["(none)"]
+  end
+
+  def test_go_tool_pprof_has_both_first_at_the_root
+    assert_equal LEAKING, roots(self.class.web, "endpoint", ENDPOINTS).first
+    assert_equal "ImportJob", roots(self.class.jobs, "job", JOBS).first
+  end
+
+  # `(none)` is what ran when nobody looked: on a machine that has other work, a look comes late.
+  def test_the_endpoint_that_computes_comes_first_from_outside
+    rows = self.class.record.lines(chomp: true).drop_while { |line| !line.match?(/\A +value /) }.drop(1)
+    first = rows.find { |row| !row.end_with?("  (none)") }
+    assert_match(/  #{COMPUTING}\z/, first, self.class.record)
+  end
+
+  private
+
+  # What grew, by that label, most first.
+  def grown((old, new), key)
+    json = JSON.parse(Shop.heapprof("diff", *old, *new, "--group=label:#{key}", "--json"))
+    json["rows"].map { |row| row["what"] }
+  end
+
+  # The values of that label which pprof has put at the root, most first.
+  def roots((old, new), key, values)
+    text = Shop.output("go", "tool", "pprof", "-top", "-cum", "-tagroot=#{key}", "-sample_index=inuse_space",
+                       *old.map { |file| "-base=#{file}" }, *new)
+    text.lines.filter_map { |line| values.find { |value| line.end_with?("  #{value}\n") } }
+  end
+end
