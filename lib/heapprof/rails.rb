@@ -11,7 +11,7 @@
 #   job: "ImportJob"                                   a job (heapprof/active_job)
 #   mailer: "UserMailer#welcome"                       what makes a message, beside the label of the request or the job
 #
-# A request that no action answers has the endpoint "(before routing)". The thread of ActionController::Live has no method when the
+# A request that no action answers has the endpoint "(no route)". The thread of ActionController::Live has no method when the
 # application has returned.
 
 require "rails"

@@ -51,6 +51,7 @@ class TestRack < Test::Unit::TestCase
   PLAIN = { "content-type" => "text/plain" }.freeze
   SHOW = { method: "GET", endpoint: "carts#show" }.freeze
   UNKNOWN = { method: "GET", endpoint: "(before routing)" }.freeze
+  NO_ROUTE = { method: "GET", endpoint: "(no route)" }.freeze
   BEFORE = []
 
   def labelled(body, route: SHOW[:endpoint], **settings, &block)
@@ -148,7 +149,16 @@ class TestRack < Test::Unit::TestCase
 
   def test_a_request_of_which_nobody_knows_the_route_has_a_name_for_that
     request(labelled(Body.new, route: nil))
-    assert_equal UNKNOWN, noted[:each]
+    assert_equal [UNKNOWN, NO_ROUTE], noted.values_at(:after, :each)
+    failed = -> { request(labelled([], route: nil) { raise "broken" }) rescue BEFORE }
+    assert_equal [NO_ROUTE], labels_in_profile(&failed)
+  end
+
+  # As where config.ru has one, and Rails its own.
+  def test_of_two_middlewares_the_outer_one_says_that_there_is_no_route
+    inner = Heapprof::Rack::Labels.new(->(_) { [404, {}, Body.new] })
+    Heapprof::Rack::Labels.new(inner, endpoint: ->(_) { "last" }).call(Rack::MockRequest.env_for("/"))[2].each {}
+    assert_equal "last", noted[:each][:endpoint]
   end
 
   def test_a_body_has_the_other_labels_of_the_request_too

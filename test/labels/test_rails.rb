@@ -151,6 +151,8 @@ class TestRails < Test::Unit::TestCase
     assert_raise(AbstractController::ActionNotFound) { get("/missing") }
     assert_raise(ActionController::RoutingError) { get("/nowhere") }
     assert_equal ["(before routing)"], noted.values.map { |labels| labels[:endpoint] }
+    nowhere = -> { assert_raise(ActionController::RoutingError) { get("/nowhere") } && NotingMiddleware::KEPT }
+    assert_equal [{ method: "GET", endpoint: "(no route)" }], labels_in_profile(&nowhere)
   end
 
   def test_a_channel_has_the_name_of_what_a_client_asks_for

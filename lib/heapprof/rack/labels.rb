@@ -12,7 +12,7 @@
 # The endpoint is the route, never the path of the request: paths have IDs, and a key has at most 1000 values. It is the first that
 # the application gives itself, as heapprof/rails does: <tt>Heapprof::Labels.with(endpoint: "GET /carts/:id") { ... }</tt>. Else it comes
 # from the setting +endpoint+, which is called after the application, or from Sinatra. What was allocated before it is known has it,
-# too. Where nobody knows it, it is "(before routing)".
+# too: until then it is "(before routing)". Where nobody knows it in the end, also because of an error, it is "(no route)".
 #
 # A body is made while the server reads it, after the application has returned. So the body has the labels, too, in each of its methods.
 #
@@ -32,24 +32,28 @@ module Heapprof
         @endpoint = endpoint
       end
 
+      # Within another one, as where config.ru has one and Rails its own, it only names the request.
       def call(env)
+        return answer(env) if env["heapprof.labels"]
+        env["heapprof.labels"] = true
         method = env["REQUEST_METHOD"]
         method = "(other)" unless METHODS.include?(method)
         labels = nil
         status, headers, body = Heapprof::Labels.with(method: method, late: :endpoint) do
-          @app.call(env).tap { labels = labels_after(env) }
+          answer(env)
+        ensure
+          name("(no route)")
+          labels = Heapprof::Labels.current
         end
         [status, headers, Body.new(body, labels)]
       end
 
       private
 
-      # Those that the body gets. The block of a label with the endpoint names all of the request, unless it has its name.
-      def labels_after(env)
-        endpoint = @endpoint&.call(env) || env["sinatra.route"]
-        Heapprof::Labels.with(endpoint: endpoint) {} if endpoint
-        Heapprof::Labels.current
-      end
+      def answer(env) = @app.call(env).tap { name(@endpoint&.call(env) || env["sinatra.route"]) }
+
+      # The first name is that of the whole request. One that comes later changes nothing.
+      def name(endpoint) = endpoint && Heapprof::Labels.with(endpoint: endpoint) {}
 
       # A body that has labels while it works. It has the methods of the body within.
       class Body # :nodoc:
