@@ -44,17 +44,18 @@ compile(const struct cli *cli, enum cli_option_id option, regex_t *regex, const 
 static bool
 compile_label(const struct cli *cli, struct asked *asked)
 {
-    const char *text = cli->values[CLI_FOCUS_LABEL], *equals = text ? strchr(text, '=') : NULL;
+    const char *text = cli->values[CLI_FOCUS_LABEL];
+    const char *pattern = text ? report_pattern_behind_key(text) : NULL;
     char error[REPORT_PATTERN_ERROR_MAX];
 
     if (!text) return true;
-    if (!equals || equals == text) {
-        cli_usage(cli, "%s: expected KEY=RE, as endpoint=^/cart, got '%s'",
-                  cli_option_words[CLI_FOCUS_LABEL].name, text);
+    if (!pattern) {
+        cli_usage(cli, "%s: " REPORT_PATTERN_KEY_MISSING, cli_option_words[CLI_FOCUS_LABEL].name,
+                  text);
         return false;
     }
     asked->question.label_focus_text = text;
-    if (report_pattern_compile(equals + 1, &asked->label_focus, &asked->question.label_focus,
+    if (report_pattern_compile(pattern, &asked->label_focus, &asked->question.label_focus,
                                error)) return true;
     cli_usage(cli, "%s=%s: %s", cli_option_words[CLI_FOCUS_LABEL].name, text, error);
     return false;

@@ -13,7 +13,7 @@
 struct answer_question {
     struct report_question question;
     struct report_look look;
-    regex_t focus, ignore;
+    regex_t focus, ignore, label_focus;
     char *error;
 };
 
@@ -53,6 +53,22 @@ compile(struct answer_question *asked, const char *option, const char *pattern, 
     return false;
 }
 
+/* The same for KEY=RE. */
+static bool
+compile_label(struct answer_question *asked, const char *text)
+{
+    const char *pattern = text ? report_pattern_behind_key(text) : NULL;
+
+    if (text && !pattern) {
+        snprintf(asked->error, HEAPPROF_ANSWER_ERROR_MAX,
+                 "focus_label: " REPORT_PATTERN_KEY_MISSING, text);
+        return false;
+    }
+    asked->question.label_focus_text = text;
+    return compile(asked, "focus_label", pattern, &asked->label_focus,
+                   &asked->question.label_focus);
+}
+
 static bool
 ask_all(struct answer_question *asked, const struct heapprof_ask *ask)
 {
@@ -67,7 +83,8 @@ ask_all(struct answer_question *asked, const struct heapprof_ask *ask)
     return (!ask->group || set_group(asked, ask->group)) &&
            set_sort(asked, ask->sort, ask->group != NULL) &&
            compile(asked, "focus", ask->focus, &asked->focus, &asked->question.focus) &&
-           compile(asked, "ignore", ask->ignore, &asked->ignore, &asked->question.ignore);
+           compile(asked, "ignore", ask->ignore, &asked->ignore, &asked->question.ignore) &&
+           compile_label(asked, ask->focus_label);
 }
 
 static bool
@@ -113,6 +130,7 @@ rb_heapprof_answer_table(const struct heapprof_ask *ask, const struct heapprof_m
     }
     if (asked.question.focus) regfree(&asked.focus);
     if (asked.question.ignore) regfree(&asked.ignore);
+    if (asked.question.label_focus) regfree(&asked.label_focus);
     return text;
 }
 

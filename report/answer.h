@@ -16,6 +16,7 @@ struct heapprof_ask {
     const char *directory; /* where the application is (own.h); NULL: as the profile says */
     const char *sort;      /* "self", "cum", "objects"; NULL: self */
     const char *focus, *ignore; /* POSIX extended regular expressions; NULL: none */
+    const char *focus_label;    /* KEY=RE, as heapprof top --focus-label has it; NULL: none */
     const char *const *names; /* what the profiles are called */
     size_t   limit;        /* rows; 0: all */
     size_t   frames;       /* the innermost frames of a site that are written */

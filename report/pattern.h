@@ -12,4 +12,10 @@
 bool report_pattern_compile(const char *pattern, regex_t *regex, const regex_t **where,
                             char error[REPORT_PATTERN_ERROR_MAX]);
 
+/* What is wrong with a text that has no key, for a printf with the text. */
+#define REPORT_PATTERN_KEY_MISSING "expected KEY=RE, as endpoint=^/cart, got '%.60s'"
+
+/* The pattern of KEY=RE. Returns NULL if there is no key. */
+const char *report_pattern_behind_key(const char *text);
+
 #endif

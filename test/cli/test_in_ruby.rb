@@ -54,6 +54,7 @@ class TestHeapprofInRuby < Test::Unit::TestCase
     ["--focus=items", "--app=/nowhere"] => ", focus: 'items', app: '/nowhere'", ["--ignore=texts", "-n", "0"] => ", ignore: 'texts', limit: 0",
     ["--group=label:gc_age"] => ", group: 'label:gc_age'", ["--sort=cum"] => ", sort: :cum", ["--group=library"] => ", group: :library",
     ["--group=class", "--sort=objects"] => ", group: :class, sort: :objects", ["--focus=nothing"] => ", focus: 'nothing'",
+    ["--focus-label=class=^Item", "--group=class"] => ", focus_label: 'class=^Item', group: :class", ["--focus-label=class=x"] => ", focus_label: 'class=x'",
   }.freeze
 
   def test_report_is_top_and_that_of_a_difference_diff

@@ -820,11 +820,11 @@ count_setting(VALUE value, const char *key, long most)
 static VALUE
 heapprof_report(rb_execution_context_t *ec, VALUE self, VALUE by, VALUE group, VALUE sort,
                 VALUE limit, VALUE frames, VALUE directories, VALUE focus, VALUE ignore,
-                VALUE width, VALUE colour)
+                VALUE focus_label, VALUE width, VALUE colour)
 {
     static const char *const names[] = { "profile" }, *const both[] = { "earlier", "later" };
     const struct profile *profile = profile_of(self);
-    VALUE holders[5];
+    VALUE holders[6];
     struct heapprof_report report = {
         .snapshot = profile->snapshot, .by = by_setting(by), .ask = {
             .names = names, .colour = RTEST(colour),
@@ -834,7 +834,8 @@ heapprof_report(rb_execution_context_t *ec, VALUE self, VALUE by, VALUE group, V
             .group = text_setting(group, &holders[0]),
             .directory = text_setting(directories, &holders[1]),
             .focus = text_setting(focus, &holders[2]), .ignore = text_setting(ignore, &holders[3]),
-            .sort = text_setting(sort, &holders[4]),
+            .focus_label = text_setting(focus_label, &holders[4]),
+            .sort = text_setting(sort, &holders[5]),
         },
     };
 
@@ -845,7 +846,7 @@ heapprof_report(rb_execution_context_t *ec, VALUE self, VALUE by, VALUE group, V
     }
     run_apart(rb_heapprof_report_table, &report, &report.done);
     RB_GC_GUARD(self);
-    for (int i = 0; i < 5; i++) RB_GC_GUARD(holders[i]);
+    for (int i = 0; i < 6; i++) RB_GC_GUARD(holders[i]);
     if (!report.text && report.error[0]) rb_raise(rb_eArgError, "%s", report.error);
     return take_text(report.text, report.size);
 }

@@ -644,7 +644,7 @@ module ObjectSpace
     end
 
     # call-seq:
-    #   report(io = $stdout, by: :inuse_space, group: nil, sort: :self, limit: 20, frames: 3, app: true, focus: nil, ignore: nil, width: nil, rss: false) -> nil
+    #   report(io = $stdout, by: :inuse_space, group: nil, sort: :self, limit: 20, frames: 3, app: true, focus: nil, ignore: nil, focus_label: nil, width: nil, rss: false) -> nil
     #
     # Prints the largest rows as a table, the same that <tt>heapprof top</tt> shows of the file:
     # the value, its error, its share, the sum of the shares so far, the number of objects, and
@@ -677,6 +677,8 @@ module ObjectSpace
     # [focus, ignore] Only samples of which a function, a file, the C function that asked malloc
     #                 or its library matches; only samples without. Strings, POSIX extended
     #                 regular expressions.
+    # [focus_label] Only samples of which a label matches: a String such as "endpoint=^POST", a key and an
+    #               expression.
     # [width] Columns; 0: lines are not cut. +nil+: those of the terminal +io+, or of COLUMNS.
     #         Colours are used only on a terminal, and not if NO_COLOR is set.
     # [rss] Prints before it what the resident memory consists of, and which share is unexplained.
@@ -685,10 +687,10 @@ module ObjectSpace
     #   profile.report(group: :class, limit: 5)
     #   (after - before).report(focus: "Cart#")
     def report(io = $stdout, by: :inuse_space, group: nil, sort: :self, limit: 20, frames: 3, app: true,
-               focus: nil, ignore: nil, width: nil, rss: false)
+               focus: nil, ignore: nil, focus_label: nil, width: nil, rss: false)
       columns, colour = Primitive.heapprof_terminal(io)
       text = Primitive.heapprof_report(by, group&.to_s, sort.to_s, limit, frames, Report.directories(app), focus,
-                                       ignore, width || columns, colour)
+                                       ignore, focus_label, width || columns, colour)
       Report.rss(io, Primitive.heapprof_ladder) if rss
       io.write(text)
       nil
