@@ -754,6 +754,34 @@ module ObjectSpace
       path_or_io.write(text)
     end
 
+    # Labels that are made once, for many calls of HeapProfile.label: that makes no object then. Frozen, and
+    # may be used by several ractors.
+    #
+    #   CART = ObjectSpace::HeapProfile::Label.new(endpoint: "POST /cart")
+    #   ObjectSpace::HeapProfile.label(CART) { serve(request) }
+    class Label
+      # The methods are C's (vm/api/label_api.c): methods in Ruby are more objects in each process.
+
+      ##
+      # :singleton-method: new
+      # :call-seq:
+      #   Label.new(labels) -> label
+      #
+      # [labels] As those of HeapProfile.label, except +late+.
+
+      ##
+      # :method: to_h
+      # :call-seq:
+      #   to_h -> hash
+      #
+      #   ObjectSpace::HeapProfile::Label.new(endpoint: "POST /cart").to_h   # => {endpoint: "POST /cart"}
+
+      ##
+      # :method: inspect
+      # :call-seq:
+      #   inspect -> string
+    end
+
     class Sample
       def inuse_space = inuse_slot_space + inuse_malloc_space
       def alloc_space = alloc_slot_space + alloc_malloc_space
