@@ -406,11 +406,70 @@ class TestHeapProfLabels < Test::Unit::TestCase
         HP.load("some.pb.gz").write("loaded.pb.gz")
       RUBY
       ran = run_ruby("--disable-gems", "-e", script, heapprof: "interval=1,labels=3,out=at_exit.pb.gz")
-      assert_equal ["[7, 5]7", ""], [ran.out, ran.err]
+      assert_equal "[7, 5]7", ran.out
+      assert_equal ["labels: id has more values than labels= of RUBY_HEAPPROF allows", "labels: key 15 is left out"],
+                   ran.err.lines.map { |line| line[/\Aruby: heap profiler: (.*?)(?:,|:(?= there))/, 1] }
       assert_empty read_profile("none.pb.gz").comments.grep(/labels/)
       %w[some loaded].each do |name|
         assert_equal ["labels that became (other): 7", "labels left out: 5"], read_profile("#{name}.pb.gz").comments.grep(/labels/)
       end
+    end
+  end
+
+  # Four threads at work, while another one takes profiles. Who gets the 1000 values is a matter of luck, but not how many get them.
+  MANY = <<~'RUBY'
+    HP = ObjectSpace::HeapProfile
+    class Kept; end
+    VALUES, THREADS = 10_000, 4
+    numbers, kept = Queue.new((0...VALUES).to_a).close, Queue.new
+    HP.stat(:memory_budget) == 64 << 20 or abort "no budget"
+    ended = false
+    watching = Thread.new { HP.snapshot(gc: true) until ended }
+    Array.new(THREADS) do |i|
+      Thread.new do
+        while (number = numbers.pop)
+          HP.label(user: "user #{number}", endpoint: "/#{number % 3}") { kept << Kept.new << "x" * 1000 }
+          Thread.pass if number % 10 == i
+        end
+      end
+    end.each(&:join)
+    ended = true
+    watching.join
+    # Known values are still known.
+    HP.label(endpoint: "/1") { HP.labels == { endpoint: "/1" } or abort "endpoint is lost" }
+    rows = HP.snapshot(gc: true).select { |row| row.class_name == "Kept" && row.inuse_objects > 0 }
+    sums = ->(key) { rows.group_by { |row| row.labels[key] }.transform_values { |of_value| of_value.sum(&:inuse_objects).round } }
+    print Marshal.dump([sums[:user], sums[:endpoint], HP.stat.values_at(:other_labels, :left_out_labels, :dropped), HP.stat(:memory_peak)])
+    HP.snapshot.write("many.pb.gz")
+  RUBY
+
+  def test_ten_thousand_values_under_load_are_bounded_and_their_sums_are_right
+    in_directory do
+      ran = run_ruby("--disable-gems", "-e", MANY, heapprof: "interval=1,memory=64M,out=")
+      assert_equal ["labels: user has more values than labels= of RUBY_HEAPPROF allows"], ran.err.lines.map { |line| line[/profiler: (.*?),/, 1] }
+      users, endpoints, counts, peak = Marshal.load(ran.out)
+      assert_equal 9000, users.delete("(other)")
+      assert_equal [1000, [1]], [users.size, users.values.uniq]
+      assert_equal({ "/0" => 3334, "/1" => 3333, "/2" => 3333 }, endpoints)
+      assert_equal [9000, 0, 0], counts
+      assert_operator peak, :<=, 64 << 20
+      assert_equal ["labels that became (other): 9000"], read_profile("many.pb.gz").comments.grep(/labels/)
+    end
+  end
+
+  # With samples in place of all objects, within 5.7 sigma, and with a budget that is too small for them.
+  def test_ten_thousand_values_at_the_budget_keep_their_sums
+    in_directory do
+      ran = run_ruby("--disable-gems", "-e", MANY.sub("64 << 20", "2 << 20"), heapprof: "interval=40,memory=2M,seed=1,out=")
+      users, endpoints, counts, peak = Marshal.load(ran.out)
+      assert_operator users.size, :<=, 1001
+      assert_equal [9000, 0, 0], counts
+      assert_operator peak, :<=, 2 << 20
+      interval = read_profile("many.pb.gz").comments.grep(/\Ainterval/).first[/\d+/].to_i
+      assert_operator interval, :>, 40
+      sigma = ->(count) { Math.sqrt(count / (Math.exp(40.0 / interval) - 1)) }
+      { users["(other)"] => 9000, users.values.sum => 10_000, endpoints["/0"] => 3334, endpoints["/1"] => 3333 }
+        .each { |estimate, count| assert_in_delta count, estimate.to_i, 5.7 * sigma[count] }
     end
   end
 end

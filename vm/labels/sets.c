@@ -22,9 +22,12 @@ struct known {
 
 struct heapprof_label_sets rb_heapprof_label_sets;
 
+void (*rb_heapprof_label_tell)(const char *line);
+
 static struct {
     struct heapprof_mem mem;
     bool begun;
+    bool told_others, told_left_out;
     struct combined combined[COMBINED];
     struct known known[KNOWN];
 } labels;
@@ -40,6 +43,43 @@ all_sets(void)
     return &rb_heapprof_label_sets;
 }
 
+/* ---- what is beyond the limits ---- */
+
+typedef void teller(const char *line);
+
+/* Whom to tell, if it is the first time. */
+static teller *
+first_time(bool *told, uint64_t before, uint64_t now)
+{
+    if (now == before || *told || !rb_heapprof_label_tell) return NULL;
+    *told = true;
+    return rb_heapprof_label_tell;
+}
+
+/* Told at once: a server does not end. */
+static void
+tell_others(teller *tell, const struct heapprof_label *label)
+{
+    char line[256];
+
+    snprintf(line, sizeof(line), "%.*s has more values than labels= of RUBY_HEAPPROF allows, or "
+             "there are too many sets: the rest are (other). An ID is no label",
+             (int)label->key_length, label->key);
+    tell(line);
+}
+
+static void
+tell_left_out(teller *tell, const struct heapprof_label *label)
+{
+    char line[256];
+
+    snprintf(line, sizeof(line), "%.*s is left out: there are %d keys, or too many sets, or there "
+             "is no memory", (int)label->key_length, label->key, HEAPPROF_LABEL_KEYS);
+    tell(line);
+}
+
+/* ---- sets ---- */
+
 uint32_t
 rb_heapprof_label_add(uint32_t base, const struct heapprof_label *label)
 {
@@ -47,8 +87,13 @@ rb_heapprof_label_add(uint32_t base, const struct heapprof_label *label)
 
     RB_VM_LOCK_ENTER_LEV(&lev);
     struct heapprof_label_sets *sets = all_sets();
+    uint64_t others = sets->others, refused = sets->refused;
     uint32_t set = sets->values_most ? rb_heapprof_label_sets_with(sets, base, label) : base;
+    teller *of_others = first_time(&labels.told_others, others, sets->others);
+    teller *of_left_out = first_time(&labels.told_left_out, refused, sets->refused);
     RB_VM_LOCK_LEAVE_LEV(&lev);
+    if (of_others) tell_others(of_others, label);
+    if (of_left_out) tell_left_out(of_left_out, label);
     return set;
 }
 

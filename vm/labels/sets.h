@@ -34,6 +34,10 @@ void rb_heapprof_label_limit(uint32_t values);
 uint64_t rb_heapprof_label_others(void);
 uint64_t rb_heapprof_label_refused(void);
 
+/* Told of the first value that becomes "(other)" and of the first label that is left out, in a line
+ * each. NULL: nobody is told. Called under the GVL, without the VM lock. Set by vm/run/run.c. */
+extern void (*rb_heapprof_label_tell)(const char *line);
+
 /* The memory of labels, which nothing limits but their own limits. */
 struct heapprof_mem *rb_heapprof_label_mem(void);
 

@@ -17,6 +17,7 @@
 #include "os/clock.h"
 #include "os/interpose.h"
 #include "vm/run/rss.h"
+#include "vm/thread/say.h"
 #include "vm_sync.h"
 #include <sys/random.h>
 #include <time.h>
@@ -41,6 +42,12 @@ rb_heapprof_seed(uint64_t seed)
     rb_heapprof_sampler_init(&rb_heapprof.sampler, options->interval_bytes, seed);
     rb_heapprof_sampler_init(&rb_heapprof.malloc_sampler,
                              rb_heapprof_options_malloc_interval(options), ~seed);
+}
+
+static void
+say_of_labels(const char *line)
+{
+    rb_heapprof_say("labels", line);
 }
 
 bool
@@ -76,6 +83,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
         rb_heapprof_caller_names_add_wrappers(&wrappers);
         rb_heapprof_label_limit(options->labels);
         rb_heapprof_late_settle = rb_heapprof_gc_settle_late;
+        rb_heapprof_label_tell = say_of_labels;
         if (!allocator_tells) rb_heapprof.run.before = rb_heapprof_rss_code();
         rb_heapprof_gc_start();
         rb_heapprof_gc_end_change();
@@ -124,6 +132,7 @@ rb_heapprof_run_stop(void)
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
     if (rb_heapprof_on) {
+        rb_heapprof_label_tell = NULL;
         rb_heapprof_gc_begin_change();
         rb_heapprof_gc_stop();
         if (rb_heapprof.run.options.malloc_all) rb_heapprof_interpose_stop();

@@ -15,7 +15,10 @@ RawProfile = Struct.new(:comments, :header, :samples) do
   self::Sample = Struct.new(:alloc_objects, :alloc_slot_space, :alloc_malloc_space, :alloc_space,
                             :inuse_objects, :inuse_slot_space, :inuse_malloc_space, :inuse_space, :rss_space, :inuse_variance,
                             :frames, :class_name, :caller, :owner, :owner_allocated_by, :native_leak,
-                            :gc_age, :memsize, :thread)
+                            :gc_age, :memsize, :thread, :given) do
+    # The labels that the program has given, by their keys.
+    def given = self[:given] ||= {}
+  end
   LABELS = { "class" => :class_name, "caller" => :caller, "owner" => :owner,
              "owner_allocated_by" => :owner_allocated_by, "native_leak" => :native_leak,
              "gc_age" => :gc_age, "memsize" => :memsize, "thread" => :thread }.freeze
@@ -38,7 +41,9 @@ RawProfile = Struct.new(:comments, :header, :samples) do
     lines.each_with_object([]) do |line, samples|
       case line
       when /^ +\w+:\[/
-        parse_labels(line) { |key, value| samples.last[LABELS.fetch(key)] = value }
+        parse_labels(line) do |key, value|
+          LABELS[key] ? samples.last[LABELS[key]] = value : samples.last.given[key] = value
+        end
       when /^([-\d ]+): ([\d ]+)$/
         values, stack = $1.split.map(&:to_i), $2.split
         samples << self::Sample.new(*values, stack.map { |number| frames.fetch(number) })
