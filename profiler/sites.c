@@ -4,7 +4,7 @@
  *                stack 7, String    free               stack 7, Array
  *                live 3             next_free 0        live 0: foldable
  *                12000 objects                         400 objects
- *     folded     totals of sites that were given up
+ *     folded     totals of sites that were given up; first only labels are (fold_labels)
  *     index      hash(stack, class, label) -> site
  *
  *   I1  no two sites in use have the same stack, class and label, and wait for the same name.
@@ -194,24 +194,6 @@ rb_heapprof_sites_forget_empty(struct heapprof_sites *sites)
     return before - sites->numbers.count;
 }
 
-uint32_t
-rb_heapprof_sites_fold(struct heapprof_sites *sites)
-{
-    uint32_t number, folded = 0;
-
-    for (number = 1; number < sites->numbers.end; number++) {
-        struct heapprof_site *site = &sites->all[number], *folds;
-        if (!site->used || site->live_samples) continue;
-        folds = rb_heapprof_site_of_blocks_p(site) ? &sites->folded_blocks : &sites->folded;
-        folds->alloc_objects += site->alloc_objects;
-        folds->alloc_bytes += site->alloc_bytes;
-        free_site(sites, number);
-        folded++;
-    }
-    sites->folded_count += folded;
-    return folded;
-}
-
 /* ---- merging ---- */
 
 static void
@@ -279,6 +261,51 @@ rb_heapprof_sites_end_merging(struct heapprof_sites *sites)
         memset(site, 0, sizeof(*site));
         rb_heapprof_numbers_give_back(&sites->numbers, number, &site->next_free);
     }
+}
+
+/* ---- folding ---- */
+
+/* Takes the labels of all sites without a live sample. Of sites that are equal then, one stays.
+ * Returns how many go. */
+static uint32_t
+fold_labels(struct heapprof_sites *sites)
+{
+    uint32_t number, folded = 0;
+
+    for (number = 1; number < sites->numbers.end; number++) {
+        const struct heapprof_site *site = &sites->all[number];
+        if (!site->used || site->live_samples || !rb_heapprof_site_label(site)) continue;
+        if (rb_heapprof_sites_relabel(sites, number, 0)) folded++;
+    }
+    if (folded) rb_heapprof_sites_end_merging(sites);
+    return folded;
+}
+
+static uint32_t
+fold_sites(struct heapprof_sites *sites)
+{
+    uint32_t number, folded = 0;
+
+    for (number = 1; number < sites->numbers.end; number++) {
+        struct heapprof_site *site = &sites->all[number], *folds;
+        if (!site->used || site->live_samples) continue;
+        folds = rb_heapprof_site_of_blocks_p(site) ? &sites->folded_blocks : &sites->folded;
+        folds->alloc_objects += site->alloc_objects;
+        folds->alloc_bytes += site->alloc_bytes;
+        free_site(sites, number);
+        folded++;
+    }
+    return folded;
+}
+
+uint32_t
+rb_heapprof_sites_fold(struct heapprof_sites *sites)
+{
+    uint32_t before = sites->numbers.count, folded = fold_labels(sites);
+
+    if (folded <= before / 16) folded += fold_sites(sites);
+    sites->folded_count += folded;
+    return folded;
 }
 
 /* ---- debug ---- */

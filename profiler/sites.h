@@ -9,8 +9,8 @@
  * without live samples stays until one of these happens:
  *   - its code is dead and another site looks the same: they are merged (dead_code.h);
  *   - memory is needed: other sites stand for it (thinning.h);
- *   - the system has no memory: it is folded. Its totals go to the site of the empty stack, and
- *     those of blocks to a second such site. */
+ *   - the system has no memory: it is folded. Its totals go to the site without labels; or to the
+ *     site of the empty stack, and those of blocks to a second such site. */
 #include "base/numbers.h"
 #include "profiler/stacks.h"
 
@@ -86,7 +86,9 @@ bool rb_heapprof_sites_forget(struct heapprof_sites *sites, uint32_t site);
  * up. Returns how many. */
 uint32_t rb_heapprof_sites_forget_empty(struct heapprof_sites *sites);
 
-/* Folds every site that has no live sample and lets go of its stack. Returns how many. */
+/* Folds what has no live sample. First labels go: a site counts for the one of the same stack and
+ * class that has no labels. If that frees at most a sixteenth of all sites, every site without a
+ * live sample goes, and lets go of its stack. Returns how many it freed. */
 uint32_t rb_heapprof_sites_fold(struct heapprof_sites *sites);
 
 /* ---- merging, while stacks are merged (stacks.h) ---- */

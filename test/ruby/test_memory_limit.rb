@@ -171,6 +171,34 @@ class TestHeapProfMemoryLimit < Test::Unit::TestCase
     RUBY
   end
 
+  # Each label is a site. What is dead of them is one site afterwards, of the same stack, and what is alive keeps its labels.
+  def test_labels_of_the_dead_are_given_up_before_stacks_are
+    in_child(LIMIT + <<~'RUBY')
+      labels = Array.new(8000) { |i| HeapProfile::Label.new(a: i % 100, b: i / 100) }
+      lose = ->(label) { HeapProfile.label(label) { Item.new } }
+      keep = ->(label) { HeapProfile.label(label) { Item.new } }
+      kept = Array.new(labels.size)
+      Array.new(300_000) { [] }.clear # slots for all that follows
+      HeapProfile.start(interval: 1, malloc_interval: 0, memory: 1 << 30)
+      keep.call(labels[0]) # its stack is known
+      labels.each(&lose) # then there are names of all labels, and entries for as many samples: only sites need memory
+      GC.start
+      assert_equal labels.size + 1, HeapProfile.snapshot.count { |row| row.class_name == "Item" }
+      GC.disable
+      hoard = (limit(2 << 20); hoard(0))
+      i = 0
+      (kept[i] = keep.call(labels[i]); i += 1) until HeapProfile.stat(:folded) > 0 || i == labels.size
+      folded = HeapProfile.stat(:folded)
+      release(hoard)
+      unlimit
+      assert_operator folded, :>=, labels.size - 1
+      rows = HeapProfile.snapshot.select { |row| row.class_name == "Item" || row.class_name == "[folded]" }
+      alive, dead = rows.partition { |row| row.inuse_objects > 0 }
+      assert_equal [["Item", {}, 1], ["Item", {}, labels.size]], dead.map { |row| [row.class_name, row.labels, row.alloc_objects.round] }.sort_by(&:last)
+      assert_equal labels.first(i).map(&:to_h), alive.map(&:labels).sort_by { |of| [of[:b].to_i, of[:a].to_i] }
+    RUBY
+  end
+
   # From no memory to enough: each call works or raises an error that names the reason, and harms nothing.
   def test_every_method_works_or_raises_no_memory_error
     in_directory do

@@ -190,6 +190,51 @@ TEST_F(SitesTest, FoldLetsGoOfTheStack)
     ExpectSame();
 }
 
+// Labels 1 to 5 of each line; those above 3 have a live sample, and the one that waits is dead.
+TEST_F(SitesTest, LabelsOfTheDeadFoldBeforeWholeSitesDo)
+{
+    for (uint32_t line = 1; line <= 10; line++) {
+        for (uint32_t label = 1; label <= 5; label++) {
+            uint32_t waits = label == 1 ? HEAPPROF_LABEL_LATE(7) : 0;
+            uint32_t site = rb_heapprof_sites_intern(&sites_, Stack(line), 1, label | waits);
+            rb_heapprof_sites_count_alloc(&sites_, site, label, 40);
+            if (label <= 3) rb_heapprof_sites_count_free(&sites_, site);
+        }
+    }
+    ASSERT_TRUE(Alloc({Stack(1), 1}, 100, 40)); // is there without labels, and alive
+    EXPECT_EQ(21u, rb_heapprof_sites_fold(&sites_));
+    EXPECT_EQ(21u, sites_.folded_count);
+    EXPECT_EQ(0, sites_.folded.alloc_objects);
+    rb_heapprof_sites_check(&sites_);
+    for (uint32_t line = 1; line <= 10; line++) {
+        const heapprof_site *dead = rb_heapprof_sites_get(&sites_, Site({Stack(line), 1}));
+        EXPECT_EQ((line == 1 ? 100 : 0) + 1 + 2 + 3, dead->alloc_objects);
+        EXPECT_EQ(line == 1, dead->live_samples == 1);
+        for (uint32_t label = 4; label <= 5; label++) {
+            uint32_t site = rb_heapprof_sites_intern(&sites_, Stack(line), 1, label);
+            EXPECT_EQ(label, rb_heapprof_sites_get(&sites_, site)->alloc_objects);
+        }
+    }
+    EXPECT_EQ(30u, sites_.numbers.count);
+    EXPECT_EQ(9u, rb_heapprof_sites_fold(&sites_)); // no labels are left, so whole sites go
+    EXPECT_EQ(9 * 6, sites_.folded.alloc_objects);
+    rb_heapprof_sites_check(&sites_);
+    rb_heapprof_stacks_check(&stacks_);
+}
+
+// A sixteenth is not enough: the caller would have to come again at once.
+TEST_F(SitesTest, WholeSitesFoldWhereLabelsFreeTooLittle)
+{
+    for (uint32_t line = 1; line <= 32; line++) ASSERT_TRUE(Alloc({Stack(line), 1}, 1, 40));
+    for (uint32_t line = 1; line <= 32; line++) Free({Stack(line), 1});
+    uint32_t site = rb_heapprof_sites_intern(&sites_, Stack(1), 1, 5);
+    rb_heapprof_sites_count_alloc(&sites_, site, 1, 40);
+    rb_heapprof_sites_count_free(&sites_, site);
+    EXPECT_EQ(33u, rb_heapprof_sites_fold(&sites_));
+    EXPECT_EQ(33, sites_.folded.alloc_objects);
+    EXPECT_EQ(0u, sites_.numbers.count);
+}
+
 TEST_F(SitesTest, AFoldedSiteStartsAgainFromNothing)
 {
     Key key(Stack(1), 1);
