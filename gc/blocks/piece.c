@@ -68,13 +68,14 @@ asking_label(void)
 HEAPPROF_COLD static uint32_t
 block_site(const uintptr_t *frame, enum heapprof_block_allocator *allocator)
 {
+    uint32_t label = asking_label(); /* may make room: before the stack, which nobody holds */
     uint32_t stack = asking_stack();
     if (stack == HEAPPROF_NO_STACK) return 0;
 
     struct asking asking = asking_code(frame);
     if (stack) add_method(&asking, GET_EC());
     *allocator = asking.allocator;
-    return site_of_asking(stack, asking_label(), &asking);
+    return site_of_asking(stack, label, &asking);
 }
 
 /* The interval that this thread's gap was drawn at. */

@@ -61,14 +61,26 @@ label_of(VALUE object, bool *of_class)
 
 /* ---- the labels of the program ---- */
 
-/* The set was seen for the first time in this run. Without memory the sample has no label. */
+/* Texts of labels stay until the profiler stops. So they make others go only as long as all
+ * strings are an eighth of the budget at most. */
+static bool
+label_makes_room_p(void)
+{
+    return rb_heapprof.tables.strings.bytes_used <= rb_heapprof.mem.budget_bytes / 8;
+}
+
+/* The set was seen for the first time in this run. Makes room for it: without a label, a sample
+ * would count for nobody. Where there is none, the sample has no label. */
 HEAPPROF_COLD static uint32_t
 enter_label(uint32_t set)
 {
     size_t length;
     const char *text = rb_heapprof_label_text(set, &length);
-    uint32_t string = rb_heapprof_tables_label(&rb_heapprof.tables, set, text, length);
+    uint32_t string;
 
+    do {
+        string = rb_heapprof_tables_label(&rb_heapprof.tables, set, text, length);
+    } while (string == UINT32_MAX && label_makes_room_p() && rb_heapprof_gc_make_room());
     return string >= HEAPPROF_LABEL_STRINGS ? 0 : string;
 }
 
@@ -96,7 +108,8 @@ current_label_slow(const rb_execution_context_t *ec)
     return ec->heapprof_late ? late_label(ec, string) : string;
 }
 
-/* What a site is told of the labels that this fiber has now, and its thread (profiler/sites.h). */
+/* What a site is told of the labels that this fiber has now, and its thread (profiler/sites.h).
+ * May make room, so a stack has to be held, or be found afterwards. */
 HEAPPROF_PART static uint32_t
 current_label(void)
 {

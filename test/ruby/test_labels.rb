@@ -472,4 +472,33 @@ class TestHeapProfLabels < Test::Unit::TestCase
         .each { |estimate, count| assert_in_delta count, estimate.to_i, 5.7 * sigma[count] }
     end
   end
+
+  # Dead sites beyond counting, 900 sets of labels. Some sites go, and the rest stands for them: each choice of one site every T bytes adds
+  # at most T times its bytes to the variance, and T doubles at least from choice to choice. No site stands for less than the last T.
+  def test_at_the_budget_what_is_dead_keeps_its_labels
+    [1, 2].each do |megabytes|
+      labelled(<<~RUBY)
+        class Item; end
+        methods = Array.new(200) { |i| eval("def made_\#{i} = Item.new") }
+        HP.start(interval: 1, malloc_interval: 0, memory: #{megabytes} << 20, seed: 1)
+        endpoints = { "/cart" => 1, "/pay" => 2, "/home" => 3 }
+        300.times do |tenant|
+          endpoints.each { |name, count| HP.label(endpoint: name, tenant: tenant) { methods.each { |m| count.times { send(m) } } } }
+          GC.start if tenant % 5 == 0
+        end
+        stat = HP.stat
+        assert_equal 0, stat[:dropped]
+        assert_operator stat[:folded], :>, 100_000
+        assert_operator stat[:memory_peak], :<=, #{megabytes} << 20
+        rows = HP.snapshot(gc: true).select { |row| row.class_name == "Item" }
+        threshold = rows.map(&:alloc_space).max
+        bytes = rows.group_by { |row| row.labels[:endpoint] }.transform_values { |of_name| of_name.sum(&:alloc_space) }
+        assert_equal endpoints.keys, bytes.keys.sort_by { |name| endpoints[name] }
+        endpoints.each do |name, count|
+          truth = count * 300 * 200 * 40
+          assert_in_delta truth, bytes[name], 5.7 * Math.sqrt(2.0 * threshold * truth), name
+        end
+      RUBY
+    end
+  end
 end
