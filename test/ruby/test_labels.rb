@@ -236,6 +236,146 @@ class TestHeapProfLabels < Test::Unit::TestCase
     RUBY
   end
 
+  # ---- what is easily forgotten ----
+
+  # An error in the k-th event that a tracer sees on its way, for each k. Left out are our own lines: an error in an `ensure` ends any
+  # `ensure`, and Thread#raise does not come there, for nothing there looks at interrupts.
+  def test_an_error_at_any_moment_leaves_no_label
+    labelled(<<~'RUBY')
+      raised = 0
+      (0..).each do |k|
+        seen = 0
+        tracer = TracePoint.new do |at|
+          next if at.event == :line && at.path.start_with?("<internal:")
+          (seen += 1) > k && tracer.disable && raise("x")
+        end
+        begin
+          tracer.enable { HP.label(a: 1) { HP.label(b: 2) { now.to_s } } }
+        rescue RuntimeError
+          raised += 1
+        end
+        assert_equal({}, now, "after #{k} events")
+        break if seen <= k
+      end
+      assert_operator raised, :>, 10
+    RUBY
+  end
+
+  def test_a_thread_that_is_raised_into_at_random_keeps_no_label
+    labelled(<<~'RUBY')
+      class Interrupted < StandardError; end
+      caught, left = 0, []
+      Thread.report_on_exception = false # the last error may come when all is done
+      work = lambda do
+        while caught < 500
+          begin
+            Thread.handle_interrupt(Interrupted => :immediate) { HP.label(a: 1) { HP.label(b: caught) { Thread.pass } } while true }
+          rescue Interrupted
+            caught += 1
+            left << now unless now.empty?
+          end
+        end
+      end
+      thread = Thread.handle_interrupt(Interrupted => :never) { Thread.new(&work) }
+      while thread.alive?
+        thread.raise(Interrupted)
+        Thread.pass
+      end
+      assert_empty left
+      assert_operator caught, :>=, 500
+    RUBY
+  end
+
+  # The thread of Timeout is made by the first timeout of the process, here in a block, and lives on. Raising is its work.
+  def test_the_thread_of_timeout_does_not_keep_the_labels_of_the_first_timeout
+    labelled(<<~'RUBY')
+      require "timeout"
+      seen = []
+      Thread.current.define_singleton_method(:raise) { |*error| seen << now && super(*error) }
+      expire = -> { Timeout.timeout(0.001) { HP.label(b: 2) { sleep } } }
+      HP.label(a: 1) do
+        assert_raise(Timeout::Error, &expire)
+        assert_equal({ a: "1" }, now)
+      end
+      assert_equal({}, now)
+      assert_raise(Timeout::Error, &expire)
+      assert_equal({}, now)
+      assert_equal [{ a: "1" }, {}], seen
+    RUBY
+  end
+
+  def test_labels_in_at_exit_and_at_an_exit_out_of_a_block
+    in_directory do
+      script = <<~'RUBY'
+        HP = ObjectSpace::HeapProfile
+        class Kept; end
+        at_exit { HP.label(job: "exit") { $kept << Kept.new } }
+        at_exit { p HP.labels; $kept << Kept.new }
+        HP.label(a: 1) { $kept = [Kept.new]; exit }
+      RUBY
+      ran = run_ruby("--disable-gems", "-e", script, heapprof: "interval=1,out=at_exit.pb.gz")
+      assert_equal ["{}\n", ""], [ran.out, ran.err]
+      assert_equal [[], [%w[a 1]], [%w[job exit]]], read_profile("at_exit.pb.gz").where(class_name: "Kept").map { |sample| sample.given.to_a }.sort
+    end
+  end
+
+  def test_a_profile_that_stops_and_starts_in_a_block_has_its_labels_each_time
+    labelled(<<~'RUBY')
+      class Kept; end
+      HP.start(interval: 1)
+      HP.label(a: 1) do
+        $kept = [Kept.new]
+        HP.stop
+        HP.label(b: 2) do
+          $kept << Kept.new # nobody sees this one
+          HP.start(interval: 1)
+          $kept << Kept.new
+        end
+        $kept << Kept.new
+        assert_equal({ { a: "1", b: "2" } => 1, { a: "1" } => 1 }, labels_of(HP.snapshot, "Kept"))
+        assert_equal({ a: "1" }, now)
+      end
+      $kept << Kept.new
+      assert_equal({ { a: "1", b: "2" } => 1, { a: "1" } => 1, {} => 1 }, labels_of(HP.snapshot, "Kept"))
+    RUBY
+  end
+
+  def test_objects_that_move_keep_their_labels
+    labelled(<<~'RUBY')
+      class Kept; end
+      HP.start(interval: 1)
+      kept = Array.new(300) { |i| HP.label(endpoint: "/#{i % 3}") { Kept.new } }
+      expected = (0..2).to_h { |i| [{ endpoint: "/#{i}" }, 100] }
+      2.times { GC.verify_compaction_references(toward: :empty, expand_heap: true) }
+      assert_equal expected, labels_of(HP.snapshot, "Kept")
+      kept.select!.with_index { |_, i| i % 3 == 0 }
+      GC.compact
+      assert_equal({ { endpoint: "/0" } => 100 }, labels_of(HP.snapshot(gc: true), "Kept"))
+    RUBY
+  end
+
+  # Of another program, with one label that is in both.
+  def test_a_difference_of_two_files_with_other_labels
+    in_directory do
+      script = <<~'RUBY'
+        class Kept; end
+        $kept = ARGV.drop(1).map { |pair| pair.split("=") }.map do |endpoint, count|
+          ObjectSpace::HeapProfile.label(endpoint: endpoint) { Array.new(count.to_i) { Kept.new } }
+        end
+        ObjectSpace::HeapProfile.snapshot.write(ARGV[0])
+      RUBY
+      File.write("script.rb", script)
+      { "old.pb.gz" => %w[/other=1 /cart=30 /gone=20], "new.pb.gz" => %w[/new=40 /cart=35 /other=1] }.each do |file, pairs|
+        assert_clean run_ruby("--disable-gems", "script.rb", file, *pairs, heapprof: "interval=1,out=")
+      end
+      labelled(<<~'RUBY')
+        grown = HP.load("new.pb.gz") - HP.load("old.pb.gz")
+        rows = grown.select { |row| row.class_name == "Kept" && row.inuse_objects != 0 }
+        assert_equal({ "/cart" => 5, "/gone" => -20, "/new" => 40 }, rows.to_h { |row| [row.labels[:endpoint], row.inuse_objects.round] })
+      RUBY
+    end
+  end
+
   # ---- names that come late ----
 
   LATE = LABELS + <<~'RUBY'
