@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "pprof/root.h"
 #include "report/export.h"
 
 /* Whether a sample has a value below 0. The profile is then a difference. */
@@ -59,7 +60,9 @@ run(struct cli *cli)
     model = cli_read(cli, cli->operands[0]);
     if (!model) return CLI_WRONG;
     if (cli->values[CLI_NO_LINES]) drop_lines(model);
-    status = convert(cli, model);
+    const char *root = cli->values[CLI_ROOT];
+    status = root && !rb_heapprof_model_root(model, root + sizeof("label:") - 1)
+                 ? cli_wrong(cli, "no memory") : convert(cli, model);
     rb_heapprof_model_free(model);
     return status;
 }
@@ -68,6 +71,7 @@ static const struct cli_option options[] = {
     {CLI_TO, "pprof collapsed speedscope json csv perfetto svg callgrind firefox", "Which format"},
     {CLI_BY, "inuse_space inuse_objects alloc_space alloc_objects ...",
      "Which value to write, if the format has only one"},
+    {CLI_ROOT, "label:KEY", "Let stacks begin with the value of that label, as label:endpoint"},
     {CLI_NO_LINES, NULL, "Write functions without their lines"},
     CLI_OUTPUT_OPTION,
     {0}
@@ -78,6 +82,8 @@ static const struct cli_example examples[] = {
       "a flame graph, for a browser or a report" },
     { "heapprof convert heap.pb.gz --to speedscope -o heap.speedscope.json",
       "for speedscope, with every sample type" },
+    { "heapprof convert heap.pb.gz --to perfetto --root label:endpoint -o heap.perfetto",
+      "for Perfetto, where each stack then begins with its endpoint" },
     { "heapprof convert heap.pb.gz --to json | jq .comments", "all that the file says, as JSON" },
     { 0 }
 };
@@ -90,7 +96,9 @@ const struct cli_command cli_convert_command = {
         "Writes the profile in one of these formats: pprof (gzip'd), collapsed (a line\n"
         "for each stack), speedscope, json (everything that is in the file), csv (a line for each\n"
         "sample), perfetto (a trace like those of heapprofd), svg (a flame graph as a picture),\n"
-        "callgrind (for KCachegrind and callgrind_annotate), firefox (for profiler.firefox.com).",
+        "callgrind (for KCachegrind and callgrind_annotate), firefox (for profiler.firefox.com).\n"
+        "Labels of samples are in pprof, json and csv. The other formats have none; there --root\n"
+        "puts one of them at the root of the stacks.",
     .readers = "with --output only the owner of the file (mode 0600). A file that the shell makes "
                "of stdout (>) has the\n"
                "mode that its umask leaves.",

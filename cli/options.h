@@ -21,6 +21,7 @@
     LETTER(FOCUS,    "--focus",    'f', "RE",      "Only what has a frame that matches") \
     LETTER(IGNORE,   "--ignore",   'i', "RE",      "Only what has no frame that matches") \
     WORD(FOCUS_LABEL, "--focus-label", "KEY=RE", "Only what has a label that matches") \
+    WORD(ROOT,       "--root",       "label:KEY", "What stacks begin with") \
     LETTER(ALL,      "--all",      'a', NULL,      "Also what is harmless") \
     LETTER(LEAST,    "--least",    'l', "PERCENT", "Nothing below this part of the whole") \
     WORD(DEPTH,      "--depth",       "N",       "How many levels of a tree are shown") \

@@ -24,6 +24,13 @@ rb_heapprof_ids_add(struct heapprof_ids *ids, struct heapprof_mem *mem, uint64_t
 /* Returns the place of that id. Returns HEAPPROF_NO_PLACE if the id has no place. */
 uint32_t rb_heapprof_ids_find(const struct heapprof_ids *ids, uint64_t id);
 
+/* Returns the id of a place. */
+static inline uint64_t
+rb_heapprof_ids_at(const struct heapprof_ids *ids, uint32_t place)
+{
+    return ids->all ? ids->all[place] : (uint64_t)place + 1;
+}
+
 void rb_heapprof_ids_free(struct heapprof_ids *ids, struct heapprof_mem *mem);
 
 #endif

@@ -312,19 +312,13 @@ check_types(const struct checking *checking)
            string_there(checking, "doc_url", 1, model->doc_url);
 }
 
-static uint64_t
-id_at(const struct heapprof_ids *ids, uint32_t place)
-{
-    return ids->all ? ids->all[place] : (uint64_t)place + 1;
-}
-
 static bool
 check_mappings(const struct checking *checking)
 {
     const struct heapprof_model *model = checking->model;
 
     for (uint32_t i = 0; i < rb_heapprof_model_mappings(model); i++) {
-        uint64_t id = id_at(&model->mapping_ids, i);
+        uint64_t id = rb_heapprof_ids_at(&model->mapping_ids, i);
         if (!string_there(checking, "mapping", id, model->mappings[i].filename) ||
             !string_there(checking, "mapping", id, model->mappings[i].build_id)) return false;
     }
@@ -338,7 +332,7 @@ check_functions(const struct checking *checking)
 
     for (uint32_t i = 0; i < rb_heapprof_model_functions(model); i++) {
         const struct heapprof_model_function *function = &model->functions[i];
-        uint64_t id = id_at(&model->function_ids, i);
+        uint64_t id = rb_heapprof_ids_at(&model->function_ids, i);
         if (!string_there(checking, "function", id, function->name) ||
             !string_there(checking, "function", id, function->system_name) ||
             !string_there(checking, "function", id, function->filename)) return false;
@@ -363,7 +357,7 @@ resolve_locations(const struct checking *checking)
             if (id == 0 || model->lines[l].function != HEAPPROF_NO_PLACE) continue;
             snprintf(checking->message, checking->size,
                      "location %"PRIu64": function %"PRIu64" is not in the file",
-                     id_at(&model->location_ids, i), id);
+                     rb_heapprof_ids_at(&model->location_ids, i), id);
             return false;
         }
     }

@@ -6,6 +6,7 @@
 require_relative "lib/heapprof_command"
 require_relative "lib/firefox_profile"
 require_relative "lib/flame_graph"
+require_relative "lib/perfetto_import"
 
 class TestHeapprofFormats < Test::Unit::TestCase
   include HeapprofCommand
@@ -38,6 +39,57 @@ class TestHeapprofFormats < Test::Unit::TestCase
     formats.each { |format| assert_match(/\b#{format}\b/, help[/^Writes.*?\n\n/m], format) }
     recorded = heapprof!("help", "record").out[/--to=FORMAT.*?\n +\((pprof.*?)\)/m, 1].split
     assert_equal ["chart"], recorded - formats
+  end
+
+  # ---- labels ----
+
+  CARTS = [["GET /cart", 3000], ["POST /cart", 2000], [nil, 500]].freeze
+
+  def labelled = CARTS.inject(times) { |profile, (endpoint, value)| profile.sample([CART, MAIN], [1, value], { endpoint: endpoint, gc_age: 8 }.compact) }
+
+  def test_json_and_csv_have_the_labels_of_each_sample
+    in_directory do
+      samples = JSON.parse(converted(labelled, "json"))["samples"].map { |sample| [sample["labels"].to_h["endpoint"], sample["values"][1]] }
+      assert_equal CARTS, samples
+      assert_equal ["endpoint=GET /cart gc_age=8", "endpoint=POST /cart gc_age=8", "gc_age=8"], converted(labelled, "csv").scan(/"([^"]*gc_age[^"]*)"/).flatten
+    end
+  end
+
+  # As `go tool pprof -tagroot` does.
+  def test_in_formats_without_labels_one_is_the_root_of_the_stacks
+    in_directory do
+      lines = CARTS.map { |endpoint, value| "#{endpoint || '(none)'};<main> (app.rb:3);Cart#load (cart.rb:12) #{value}\n" }
+      assert_equal lines.sort, converted(labelled, "collapsed", "--root=label:endpoint", "--by=wall").lines.sort
+      { "gc_age" => "8", "no" => "(none)" }.each do |key, value|
+        assert_equal [value], converted(labelled, "collapsed", "--root=label:#{key}", "--by=wall").lines.map { |line| line[/\A[^;]*/] }.uniq
+      end
+      speedscope = JSON.parse(converted(labelled, "speedscope", "--root=label:endpoint"))
+      names = speedscope["shared"]["frames"].map { |frame| frame["name"] }
+      assert_equal(["GET /cart", "POST /cart", "(none)"], speedscope["profiles"].last["samples"].map { |stack| names[stack[0]] })
+      trace = PerfettoImport.new(converted(labelled, "perfetto", "--root=label:endpoint", "--by=wall").b)
+      assert_equal [[], CARTS.map { |endpoint, value| [[endpoint || "(none)", "<main>", "Cart#load"], value] }.sort],
+                   [trace.errors, trace.heaps.values.first.map { |stack, values| [stack, values[0]] }.sort]
+      svg = FlameGraph.new(converted(labelled, "svg", "--root=label:endpoint", "--by=wall"))
+      assert_equal ["(none)", "GET /cart", "POST /cart"], svg.frames.map { |frame| svg.stack(frame)[1] }.compact.uniq.sort
+      %w[firefox callgrind].each { |format| CARTS.each { |endpoint,| assert_include converted(labelled, format, "--root=label:endpoint"), endpoint || "(none)" } }
+    end
+  end
+
+  def test_a_root_changes_no_sum_and_no_label
+    in_directory do
+      File.write("rooted.pb.gz", converted(many.each_with_index.inject(times) { |profile, ((stack, value), i)| profile.sample(stack, [1, value], endpoint: "/#{i % 50}") }, "pprof", "--root=label:endpoint"))
+      %w[label:endpoint function].each do |group|
+        rows = ->(file) { heapprof!("top", file, "--by=wall", "--group", group, "-n0", "--json").json["rows"].map { |row| row.values_at("what", "value") } }
+        assert_equal rows["a.pb.gz"].sort, rows["rooted.pb.gz"].reject { |what, value| value.zero? }.sort
+      end
+      tree = heapprof!("top", "rooted.pb.gz", "--by=wall", "--group=function", "--sort=cum", "-n0", "--json").json["rows"].to_h { |row| row.values_at("what", "cumulative") }
+      sums = heapprof!("top", "a.pb.gz", "--by=wall", "--group=label:endpoint", "-n0", "--json").json["rows"].to_h { |row| row.values_at("what", "value") }
+      assert_equal sums, tree.slice(*sums.keys)
+    end
+  end
+
+  def test_a_root_is_a_label
+    assert_refused 2, /--root=endpoint: give one of: label:KEY/, "convert", "x", "--to=svg", "--root=endpoint"
   end
 
   # ---- svg ----

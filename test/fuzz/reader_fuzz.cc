@@ -17,6 +17,7 @@ extern "C" {
 #include "pprof/combine.h"
 #include "pprof/gzip.h"
 #include "pprof/reader.h"
+#include "pprof/root.h"
 #include "profiler/load.h"
 #include "profiler/pprof.h"
 #include "report/export.h"
@@ -214,6 +215,18 @@ CheckLoad(const Model &model)
     REQUIRE(Loaded(Read(twice)) == twice);
 }
 
+// Each sample has a frame more, and nothing else changes.
+void
+CheckRoot(const std::string &bytes, const Model &model)
+{
+    Model rooted = Read(bytes);
+    REQUIRE(rb_heapprof_model_root(rooted.get(), "k"));
+    Walk(rooted);
+    Model again = Read(Saved(rooted.get()));
+    REQUIRE(again && again->sample_count == model->sample_count);
+    REQUIRE(model->sample_count == 0 || rooted->most_locations > 0);
+}
+
 void
 CheckUse(const Model &model)
 {
@@ -225,6 +238,7 @@ CheckUse(const Model &model)
     REQUIRE(Saved(again.get()) == saved);
     CheckSums(model);
     CheckLoad(model);
+    CheckRoot(saved, model);
     Show(model, nowhere);
 }
 
