@@ -8,25 +8,27 @@ require_relative "programs"
 require_relative "blocks"
 
 module Accuracy
-  # Where things of one site are kept, and what all that have been there have asked for.
+  # Where things of one site are kept, and what all that have been there have asked for, of those that count.
   class Shelf
     attr_reader :site, :asked
 
     def initialize(site, places)
       @site = site
       @places = Array.new(places)
-      @asked = Asked.new
+      @counted = Array.new(places)
+      @asked, @others = Asked.new, Asked.new
     end
 
     # In place of what was there.
-    def put(place, interval)
+    def put(place, interval, counted = true)
       @places[place]&.drop
-      @places[place] = Holding.new(@site, @asked).make(interval)
+      @places[place] = Holding.new(@site, counted ? @asked : @others).make(interval)
+      @counted[place] = counted
     end
 
     # As far as an estimate may be off by the intervals they were asked for at, or by that one.
     def held(interval = nil)
-      @places.each_with_object(Asked.new) { |holding, held| holding&.add_to(held, interval) }
+      @places.zip(@counted).each_with_object(Asked.new) { |(holding, counted), held| holding.add_to(held, interval) if holding && counted }
     end
 
     def clear
@@ -78,12 +80,12 @@ module Accuracy
       rounds.each do |i|
         time = i / @scenario.period
         meanwhile(time) if i % @scenario.period == 0
-        kept.each { |shelf| shelf.put(i / 3, interval_at(time)) }
+        around(i) { kept.each { |shelf| shelf.put(i / 3, interval_at(time), counted?(i)) } }
       end
     end
 
     def make_lasting(rounds)
-      rounds.each { |i| @kept.each { |shelf| shelf.put(i, @intervals[0]) } }
+      rounds.each { |i| around(i) { @kept.each { |shelf| shelf.put(i, @intervals[0], counted?(i)) } } }
     end
 
     def make_short_lived
@@ -119,7 +121,7 @@ module Accuracy
     end
 
     def read_sums(sums, who = "")
-      rows = HeapProfile.snapshot(gc: true).select(&:caller)
+      rows = counted(HeapProfile.snapshot(gc: true).select(&:caller))
       @sites.zip(sums).flat_map do |site, (asked, held)|
         allocated, in_use = site.total(rows)
         waited = ractors? ? site.without_stack(rows) : [0, 0]

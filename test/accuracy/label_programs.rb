@@ -4,9 +4,10 @@
 # are of the rows that have its label. The scenario says how a round gets its label.
 
 require_relative "programs"
+require_relative "block_programs"
 
 module Accuracy
-  class LabelPrograms < Programs
+  module Labels
     COUNTED, OTHER = %w[counted other].map { |name| HeapProfile::Label.new(endpoint: name) }
 
     private
@@ -56,5 +57,13 @@ module Accuracy
     end
 
     def work_off(label, block) = HeapProfile.label(label, &block)
+  end
+
+  class LabelPrograms < Programs
+    include Labels
+  end
+
+  class LabelBlockPrograms < BlockPrograms
+    include Labels
   end
 end

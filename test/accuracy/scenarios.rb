@@ -30,7 +30,10 @@ module Accuracy
       [name, *(sites if sites.one?), intervals.join("-")].join(" ")
     end
 
-    def programs = (blocks ? BlockPrograms : labels ? LabelPrograms : Programs).new(self)
+    def programs
+      plain, labelled = blocks ? [BlockPrograms, LabelBlockPrograms] : [Programs, LabelPrograms]
+      (labels ? labelled : plain).new(self)
+    end
 
     def yjit? = ruby.include?("--yjit")
   end
@@ -155,6 +158,16 @@ module Accuracy
   blocks "malloc=all, parent and child of fork", :forked, malloc: :all, sites: ALL_SITES, cut: false
   blocks "malloc=all, from boot", :booted, malloc: :all, sites: ALL_SITES, cut: false
 
+  # ---- bytes of blocks by label ----
+
+  { "in a block" => :by_block, "after label!" => :by_change, "late name" => :by_name_that_comes_late, "Enumerator" => :by_enumerator,
+    "new threads" => :by_new_thread, "thread of a pool" => :by_pool }.each do |name, way|
+    blocks "by label, #{name}", labels: way, rounds: 600, cut: way == :by_name_that_comes_late
+  end
+  blocks "by label, all of these", labels: :by_name_that_comes_late, at: [[400, 4096, 50, 20_000]], during: :everything, rounds: 600,
+         period: 16, ruby: YJIT, cut: false
+  blocks "by label, malloc=all", labels: :by_block, malloc: :all, sites: ALL_SITES, rounds: 600, cut: false
+
   # ---- a budget that is used up ----
 
   class << self
@@ -172,5 +185,7 @@ module Accuracy
   thinned "parent and child of fork", :thinned_fork, at: [40], rounds: 8000
   thinned "four Ractors", :thinned_ractors, at: [40], sites: [:item_0], rounds: 40_000, cut: false
   thinned "blocks in turn", blocks: true, at: [100], sites: %i[malloc_100 calloc_1000 malloc_8000], rounds: 6000, cut: false
+  thinned "blocks by label", blocks: true, labels: :by_name_that_comes_late, at: [100], sites: %i[malloc_100 calloc_1000 malloc_8000],
+                             rounds: 6000, cut: false
   thinned "blocks, twice", blocks: true, at: [100], sites: [:malloc_1000], rounds: 25_000, cut: false
 end
