@@ -64,6 +64,9 @@ VALUE rb_heapprof_fiber_block(const struct rb_fiber_struct *fiber);
 VALUE rb_heapprof_fiber_resumer(const struct rb_fiber_struct *fiber);
 const char *rb_heapprof_fiber_state(const struct rb_fiber_struct *fiber);
 
+/* The C function that the stack of every fiber but a thread's root begins with. (vm/fibers.h) */
+uintptr_t rb_heapprof_fiber_entry(void);
+
 /* What the reference at that offset of a structure of MRI's is called: "receiver". Returns NULL if
  * that is not known. (vm/names/fields.c) */
 const char *rb_heapprof_field_name(const rb_data_type_t *type, size_t offset);

@@ -19,6 +19,12 @@ rb_heapprof_fiber_state(const struct rb_fiber_struct *fiber)
     return fiber_status_name(fiber->status);
 }
 
+uintptr_t
+rb_heapprof_fiber_entry(void)
+{
+    return (uintptr_t)fiber_entry;
+}
+
 /* labels/labels.h declares it. An Enumerator is resumed by the fiber that runs. */
 void
 rb_heapprof_label_enumerator(VALUE fiber)
