@@ -51,9 +51,8 @@ TESTJOBS = -j2 --no-retry
 KEPT = build/kept
 
 # The descriptor of the other machine that MRI is built for most, held against what the compiler says there.
-check-descriptor-aarch64: ruby
-	+$(Q) scripts/cross-aarch64 $(SOURCES)
-	+$(Q) DESCRIPTOR_IMAGE=$(CURDIR)/build/aarch64/miniruby DESCRIPTOR_EMULATOR=qemu-aarch64-static \
+check-descriptor-aarch64: ruby-aarch64
+	+$(Q) DESCRIPTOR_IMAGE=$(CURDIR)/build/aarch64/miniruby DESCRIPTOR_EMULATOR="qemu-aarch64-static -L $(AARCH64_ROOT)" \
 		$(MAKE) check-ruby RUBY_TESTS=$(CURDIR)/test/ruby/test_descriptor.rb SCRIPTS_TESTS=
 
 # The same in other builds of MRI, and what `heapprof` reads by it there: with a shared library; not position-independent,
@@ -82,20 +81,33 @@ CLI_TESTS = $(sort $(wildcard $(CURDIR)/test/cli/test_*.rb))
 check-cli: heapprof tested
 	+$(call test-all,build/ruby,$(CLI_TESTS),$(TESTJOBS))
 
-# The same for AArch64, emulated, beside the ruby of this machine. test/aarch64/README.md names what is left out, and why.
+# Both for AArch64, emulated. test/aarch64/README.md names what is left out, and why.
 AARCH64_ROOT = $(CURDIR)/build/aarch64-root
 AARCH64_CC = aarch64-linux-gnu-gcc --sysroot=$(AARCH64_ROOT)
 # So qemu needs no -L, by which it would take "/" for that folder.
 AARCH64_LINK = $(AARCH64_CC) -Wl,--dynamic-linker=$(AARCH64_ROOT)/lib/ld-linux-aarch64.so.1 \
 	-Wl,-rpath=$(AARCH64_ROOT)/lib/aarch64-linux-gnu:$(AARCH64_ROOT)/usr/lib/aarch64-linux-gnu
+MAKE_CLI_AARCH64 = $(MAKE) UNIT=build/cli-aarch64 UNIT_FLAGS='$(CLI_FLAGS)' CLI_CLANG= CC='$(AARCH64_CC)' \
+	CLI_EMULATOR='qemu-aarch64-static -L $(AARCH64_ROOT)' LD=aarch64-linux-gnu-ld OBJCOPY=aarch64-linux-gnu-objcopy
 
 heapprof-aarch64:
 	$(Q) scripts/aarch64-root
-	+$(Q) $(MAKE) UNIT=build/cli-aarch64 UNIT_FLAGS='$(CLI_FLAGS)' CLI_PROGRAM=build/aarch64-bin/heapprof CLI_CLANG= \
-		CC='$(AARCH64_CC)' CLI_LINK='$(AARCH64_LINK)' LD=aarch64-linux-gnu-ld OBJCOPY=aarch64-linux-gnu-objcopy programs
+	+$(Q) $(MAKE_CLI_AARCH64) CLI_PROGRAM=build/aarch64-bin/heapprof CLI_LINK='$(AARCH64_LINK)' programs
 
-check-aarch64: heapprof-aarch64
-	+$(Q) HEAPPROF_PROGRAM=$(CURDIR)/test/aarch64/heapprof $(MAKE) check-cli TESTOPTS='$(TESTOPTS) --excludes-dir=$(CURDIR)/test/aarch64/left_out'
+ruby-aarch64: installed tested
+	+$(Q) BASERUBY=$(prefix)/bin/ruby scripts/cross-aarch64 $(SOURCES) $(prefix)
+
+# What depends on the machine: objects where they are made, moved and freed; stacks of Ruby, and of C in memcheck; barriers.
+AARCH64_RUBY_TESTS = newobj free move frames names wbcheck
+AARCH64_TESTS = $(CURDIR)/test/aarch64/test_core.rb $(CURDIR)/test/memcheck/test_memcheck.rb $(AARCH64_RUBY_TESTS:%=$(CURDIR)/test/ruby/test_%.rb)
+LEFT_OUT = --excludes-dir=$(CURDIR)/test/aarch64/left_out
+
+check-aarch64: heapprof heapprof-aarch64 ruby-aarch64
+	+$(Q) HEAPPROF_PROGRAM=$(CURDIR)/test/aarch64/heapprof $(MAKE) check-cli TESTOPTS='$(TESTOPTS) $(LEFT_OUT)'
+	+$(Q) HEAPPROF_RUBY=$(CURDIR)/build/aarch64-bin/ruby $(MAKE) check-emulated TESTOPTS='$(TESTOPTS) $(LEFT_OUT)'
+
+check-emulated:
+	+$(call test-all,build/ruby,$(AARCH64_TESTS),$(TESTJOBS))
 
 # heapprof graph: who keeps what, in programs of which that is known (test/graph/README.md). ANSWERS='PART WORD': cases of a part.
 ANSWERS =
@@ -412,10 +424,11 @@ $(UNIT)/%_fuzz.o: test/fuzz/%_fuzz.cc
 	$(ECHO) compiling $<
 	$(Q) $(UNIT_COMPILE) -c -o $@ $<
 
-.PHONY: check check-build check-bare check-packages check-rooms check-cli check-aarch64 heapprof-aarch64 check-barriers
+.PHONY: check check-build check-bare check-packages check-rooms check-cli check-aarch64 check-emulated heapprof-aarch64 ruby-aarch64
+.PHONY: check-barriers
 .PHONY: check-graph-answers
 .PHONY: check-barriers-mutation check-memcheck check-memcheck-extensions check-memcheck-core
-.PHONY: check-attach check-viewers check-view check-view-rails bench-view screens pictures check-ruby
+.PHONY: check-attach hostile check-viewers check-view check-view-rails bench-view screens pictures check-ruby
 .PHONY: check-checked check-debug check-full check-upstream-core check-upstream-compact
 .PHONY: check-accuracy check-large check-upstream check-descriptor-aarch64
 .PHONY: check-descriptor-variants check-upstream-barriers check-upstream-graph

@@ -135,7 +135,7 @@ class TestHeapProfDescriptor < Test::Unit::TestCase
 
   # The emulator waits for gdb at a socket.
   def ask_gdb_of_another_machine
-    pid = spawn(EMULATOR, "-g", "socket", image, "--version", out: File::NULL, err: File::NULL)
+    pid = spawn(*EMULATOR.split, "-g", "socket", image, "--version", out: File::NULL, err: File::NULL)
     sleep 0.01 until File.exist?("socket") || Process.wait(pid, Process::WNOHANG)
     gdb("gdb-multiarch", image, "DESCRIPTOR_TARGET" => "socket")
   ensure

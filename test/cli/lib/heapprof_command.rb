@@ -12,6 +12,7 @@ require "open3"
 require "stringio"
 require "tmpdir"
 require "zlib"
+require_relative "../../ruby/lib/rubybin"
 
 # A shell has SIGINT and SIGQUIT of what it runs in the background ignored, and what tests start would inherit that.
 %w[INT QUIT].each do |signal|

@@ -12,6 +12,7 @@ require "tmpdir"
 require "zlib"
 require_relative "estimator"
 require_relative "raw_profile"
+require_relative "rubybin"
 
 # nohup has SIGHUP ignored, and a shell SIGINT and SIGQUIT of what it runs in the background. What tests start would inherit that.
 %w[HUP INT QUIT].each do |signal|
