@@ -4,6 +4,7 @@
 # After plain.mk, of whose objects it is made. The includer sets
 #   CLI_PROGRAM   the file
 #   CLI_LINK      compiler and flags that link it
+#   CLI_EMULATOR  what runs it here, if that has to be told
 #   CLI_PAGE      .../page.html, the page of `heapprof view`, which is linked in (scripts/page)
 #   CLI_BIN, CLI_SHARE   where it and its documents are installed
 # and gets
@@ -76,9 +77,9 @@ install-program: $(CLI_PROGRAM) $(BARRIERS_PROGRAM)
 	$(Q) cp $(CLI_PROGRAM) $(CLI_BIN)/heapprof.new
 	$(Q) mv $(CLI_BIN)/heapprof.new $(CLI_BIN)/heapprof
 	$(Q) $(if $(BARRIERS_PROGRAM),cp $(BARRIERS_PROGRAM) $(CLI_BIN)/heapprof-barriers)
-	$(Q) $(CLI_PROGRAM) help --man >$(CLI_SHARE)/man/man1/heapprof.1
-	$(Q) $(CLI_PROGRAM) help --completion=bash >$(CLI_SHARE)/bash-completion/completions/heapprof
-	$(Q) $(CLI_PROGRAM) help --completion=zsh >$(CLI_SHARE)/zsh/site-functions/_heapprof
-	$(Q) $(CLI_PROGRAM) help --completion=fish >$(CLI_SHARE)/fish/vendor_completions.d/heapprof.fish
+	$(Q) $(CLI_EMULATOR) $(CLI_PROGRAM) help --man >$(CLI_SHARE)/man/man1/heapprof.1
+	$(Q) $(CLI_EMULATOR) $(CLI_PROGRAM) help --completion=bash >$(CLI_SHARE)/bash-completion/completions/heapprof
+	$(Q) $(CLI_EMULATOR) $(CLI_PROGRAM) help --completion=zsh >$(CLI_SHARE)/zsh/site-functions/_heapprof
+	$(Q) $(CLI_EMULATOR) $(CLI_PROGRAM) help --completion=fish >$(CLI_SHARE)/fish/vendor_completions.d/heapprof.fish
 
 .PHONY: programs install-program FORCE
