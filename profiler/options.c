@@ -359,6 +359,25 @@ rb_heapprof_options_name_files(struct heapprof_options *options)
     strcpy(options->out, HEAPPROF_OUT_NUMBERED);
 }
 
+/* The text behind the word "locked", and behind its comma; the text itself if it does not begin
+ * with that word. */
+static const char *
+behind_lock(const char *text)
+{
+    static const char lock[] = "locked";
+    size_t length = sizeof(lock) - 1;
+
+    if (!text || strncmp(text, lock, length) != 0) return text;
+    if (text[length] == ',') return text + length + 1;
+    return text[length] == '\0' ? text + length : text;
+}
+
+bool
+rb_heapprof_options_locked_p(const char *text)
+{
+    return behind_lock(text) != text;
+}
+
 enum heapprof_options_result
 rb_heapprof_options_parse(const char *text, struct heapprof_options *options,
                           char *message, size_t message_size)
@@ -367,6 +386,7 @@ rb_heapprof_options_parse(const char *text, struct heapprof_options *options,
     enum heapprof_options_result result;
 
     rb_heapprof_options_default(options);
+    text = behind_lock(text);
     if (!text || *text == '\0' || strcmp(text, "0") == 0) return HEAPPROF_OPTIONS_OFF;
     if (strcmp(text, "1") == 0) return HEAPPROF_OPTIONS_ON;
     if (strncmp(text, "1,", 2) == 0) text += 2;

@@ -25,6 +25,7 @@
 #include "vm/graph/graph.h"
 #include "vm/graph/graph_signal.h"
 #include "vm/graph/graph_write.h"
+#include "vm/outside/request.h"
 #include "vm/thread/own_thread.h"
 #include "base/check.h"
 #include "vm/run/periodic.h"
@@ -164,8 +165,11 @@ Init_heapprof(void)
     rb_heapprof_wbcheck_define();
     rb_heapprof_wbcheck_boot();
     begin_as_asked();
+    rb_heapprof_graph_prepare();
     rb_heapprof_graph_signal_start(rb_heapprof_environment_setting("RUBY_HEAPGRAPH"),
                                    rb_heapprof_environment_directory());
+    rb_heapprof_request_boot(
+        rb_heapprof_options_locked_p(rb_heapprof_environment_setting("RUBY_HEAPPROF")));
 }
 
 void

@@ -117,12 +117,8 @@ rb_heapprof_graph_prepare(void)
 {
     static VALUE follower;
 
-    RB_VM_LOCK_ENTER();
-    if (!follower) {
-        rb_gc_register_address(&follower);
-        follower = TypedData_Wrap_Struct(0, &follower_type, &follower);
-    }
-    RB_VM_LOCK_LEAVE();
+    rb_gc_register_address(&follower);
+    follower = TypedData_Wrap_Struct(0, &follower_type, &follower);
 }
 
 /* ---- a dump ---- */
@@ -161,7 +157,6 @@ rb_heapprof_graph_dump_file(struct heapprof_graph_dump *dump, const char *path)
     int error = rb_heapprof_file_begin(&file, path, "", 0, true);
 
     if (error) return error;
-    rb_heapprof_graph_prepare();
     dump->file = &file;
     while ((error = rb_heapprof_file_step(&file)) == EINTR);
     if (error == 0) error = rb_heapprof_graph_dump(dump);

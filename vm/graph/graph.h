@@ -27,8 +27,8 @@ struct heapprof_graph_dump {
     struct heapprof_graph_shared *shared;
 };
 
-/* Follows each compaction from here on. To be called before a dump, while objects can be made.
- * Needs the GVL. */
+/* Follows each compaction from here on. Called once, at boot, because a dump may be asked for where
+ * no object can be made. */
 void rb_heapprof_graph_prepare(void);
 
 /* Writes the graph of all objects. Returns 0, or errno: ECHILD if the child has ended before the

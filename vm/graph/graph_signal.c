@@ -1,4 +1,4 @@
-/* graph_signal.c - a signal asks for the object graph:
+/* graph_signal.c - the object graph is asked for by a signal, or by a request from outside:
  * RUBY_HEAPGRAPH=signal=USR1,out=heap-%p-%n.rbgraph
  *
  *     signal --> our thread (own_thread.c), with the GVL borrowed --> clone --> go on at once
@@ -109,11 +109,10 @@ read_settings(const char *settings)
 
 /* ---- a dump ---- */
 
-PRINTF_ARGS(static void answer(bool begun, const char *format, ...), 2, 3);
+PRINTF_ARGS(static bool answer(bool begun, const char *format, ...), 2, 3);
 
-/* Publishes the answer: the file's path if a child writes it, else why not. That is printed to
- * stderr, too. */
-static void
+/* Publishes the answer: the file's path if a child writes it, else why not. Returns begun. */
+static bool
 answer(bool begun, const char *format, ...)
 {
     struct heapprof_graph_asked *asked = &rb_heapprof_graph_asked;
@@ -124,11 +123,12 @@ answer(bool begun, const char *format, ...)
     va_end(arguments);
     asked->begun = begun;
     __atomic_fetch_add(&asked->answers, 1, __ATOMIC_RELEASE);
-    if (!begun) rb_heapprof_say("RUBY_HEAPGRAPH", asked->answer);
+    return begun;
 }
 
+/* Expands a template. */
 static bool
-name_file(char *path, size_t size)
+name_file(const char *template, char *path, size_t size)
 {
     const struct heapprof_out_values values = {
         .pid = getpid(),
@@ -138,7 +138,7 @@ name_file(char *path, size_t size)
     };
     char name[PATH_MAX];
 
-    if (!rb_heapprof_out_expand(config.out, &values, name, sizeof(name))) return false;
+    if (!rb_heapprof_out_expand(template, &values, name, sizeof(name))) return false;
     const char *directory = name[0] == '/' ? "" : config.directory;
     return (size_t)snprintf(path, size, "%s%s%s", directory, *directory ? "/" : "", name) < size;
 }
@@ -192,9 +192,8 @@ short_enough_p(void)
     double expected = (double)rb_heapprof_graph_expected_pause_ns() / 1e9;
 
     if (config.max_pause_seconds == 0 || expected <= config.max_pause_seconds) return true;
-    answer(false, "no dump: the program would wait for about %.3f s, and max_pause is %g", expected,
-           config.max_pause_seconds);
-    return false;
+    return answer(false, "no dump: the program would wait for about %.3f s, and max_pause is %g",
+                  expected, config.max_pause_seconds);
 }
 
 /* Closes the parent's descriptors. The child has its own, and names the file. */
@@ -216,19 +215,31 @@ dump_to(const char *path)
     return rb_heapprof_file_end(&file, error);
 }
 
-static void
-dump(const struct heapprof_others *others, void *unused)
+/* Returns whether a dump was begun. */
+static bool
+dump(const char *template)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX] = "the file";
 
-    if (!ended_p()) {
-        answer(false, "no dump: the one before is still being written");
-        return;
-    }
-    if (!short_enough_p()) return;
-    int error = name_file(path, sizeof(path)) ? dump_to(path) : ENAMETOOLONG;
-    if (error) answer(false, "cannot write %s: %s", path, strerror(error));
-    else answer(true, "%s", path);
+    if (!ended_p()) return answer(false, "no dump: the one before is still being written");
+    if (!short_enough_p()) return false;
+    int error = name_file(template, path, sizeof(path)) ? dump_to(path) : ENAMETOOLONG;
+    return error ? answer(false, "cannot write %s: %s", path, strerror(error))
+                 : answer(true, "%s", path);
+}
+
+static void
+dump_as_signalled(const struct heapprof_others *others, void *unused)
+{
+    if (!dump(config.out)) rb_heapprof_say("RUBY_HEAPGRAPH", rb_heapprof_graph_asked.answer);
+}
+
+bool
+rb_heapprof_graph_dump_as_asked(const char *template)
+{
+    if (template[0] != '/' || !rb_heapprof_out_template_p(template, strlen(template)))
+        return answer(false, "the name of the file has to be absolute");
+    return dump(template);
 }
 
 static bool
@@ -240,7 +251,7 @@ wanted_p(int64_t *until_ns)
 static void
 work(void)
 {
-    rb_heapprof_own_thread_borrow(dump, NULL);
+    rb_heapprof_own_thread_borrow(dump_as_signalled, NULL);
 }
 
 /* Whether dumps by a signal are possible. */
@@ -256,7 +267,6 @@ begin(void)
                         "the signal has another handler already, so it writes no dump");
         return false;
     }
-    rb_heapprof_graph_prepare();
     rb_heapprof_own_thread_begin(HEAPPROF_DUTY_GRAPH, &duty);
     return true;
 }

@@ -1,6 +1,7 @@
 #ifndef HEAPPROF_VM_GRAPH_SIGNAL_H
 #define HEAPPROF_VM_GRAPH_SIGNAL_H
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Which signal asks for a dump, and what came of the last one. `heapprof graph dump` reads it
@@ -20,5 +21,10 @@ extern struct heapprof_graph_asked rb_heapprof_graph_asked;
  * the process dump its object graph. Names of files are relative to `directory`, which has to
  * stay. Called once, at boot. */
 void rb_heapprof_graph_signal_start(const char *settings, const char *directory);
+
+/* Dumps the object graph for a request from outside, to a file whose absolute name is made of this
+ * template (%p, %n). Returns whether a child writes it; the answer says the rest. Called by our
+ * thread, with the GVL. */
+bool rb_heapprof_graph_dump_as_asked(const char *template);
 
 #endif

@@ -12,7 +12,7 @@
  *   HEAPPROF_DESCRIPTOR_ISEQ    iseq.c: the table of lines
  *   HEAPPROF_DESCRIPTOR_SYMBOL  symbol.c: the table of symbols
  *   HEAPPROF_DESCRIPTOR_CONT    cont.c: fibers
- *   HEAPPROF_DESCRIPTOR_THREAD  thread.c: mutexes
+ *   HEAPPROF_DESCRIPTOR_THREAD  thread.c: mutexes, and what the timer thread waits for
  *   HEAPPROF_DESCRIPTOR_GC      gc.c: heap pages, and what the collector is doing
  */
 #include <stddef.h>
@@ -146,6 +146,7 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_CONTRACT("label-sets", 1) \
     DESCRIBE_CONTRACT("jit-code", 1) \
     DESCRIBE_CONTRACT("locals", 1) \
+    DESCRIBE_CONTRACT("requests", 1) \
     DESCRIBE_PART("iseq.c", ruby_vm_descriptor_iseq) \
     DESCRIBE_PART("symbol.c", ruby_vm_descriptor_symbol) \
     DESCRIBE_PART("cont.c", ruby_vm_descriptor_cont) \
@@ -526,6 +527,7 @@ typedef struct vm_svar vm_svar;
     HEAPPROF_DESCRIPTOR_LABELS \
     HEAPPROF_DESCRIPTOR_FRAMES \
     HEAPPROF_DESCRIPTOR_GRAPH \
+    HEAPPROF_DESCRIPTOR_REQUEST \
     HEAPPROF_DESCRIPTOR_CODE \
     HEAPPROF_DESCRIPTOR_JIT \
     HEAPPROF_DESCRIPTOR_OBJECTS \
@@ -569,7 +571,9 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_GLOBAL(mutex_data_type, BYTES) \
     DESCRIBE_TYPE(rb_mutex_t) \
     DESCRIBE_FIRST(rb_mutex_t, POINTER, fiber) \
-    DESCRIBE_FIELD(rb_mutex_t, POINTER, next_mutex)
+    DESCRIBE_FIELD(rb_mutex_t, POINTER, next_mutex) \
+    DESCRIBE_GLOBAL(timer_th.comm_fds, BYTES) \
+    DESCRIBE_GLOBAL(timer_th.event_fd, SIGNED)
 
 /* The profiler's state. The tables are as their headers say, so the sizes of their types tell
  * whether a reader was built of the same. */

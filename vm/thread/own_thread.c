@@ -10,7 +10,8 @@
  *   I2  while the thread exists, `own` changes only under its lock, which is held for short
  *       times.
  *   I3  a process has one such thread, from the first duty to the end of the process. The child
- *       of a fork does not have it; its first postponed job makes a new one.
+ *       of a fork does not have it; its first postponed job makes a new one, if it has a duty.
+ *   I4  the thread is made under the lock: MRI's timer thread may do that, without the GVL.
  */
 #include "ruby/ruby.h"
 #include "ruby/debug.h"
@@ -43,13 +44,24 @@ static struct {
 
 static void begin_thread(void);
 
+static bool
+duty_p(void)
+{
+    for (int i = 0; i < HEAPPROF_DUTIES; i++) {
+        if (own.duties[i]) return true;
+    }
+    return false;
+}
+
 /* In a child that C code has forked without MRI there is no thread to lend to, whatever the
  * parent wanted. */
 static void
 job(void *unused)
 {
     if (own.pid != getpid()) return;
-    if (!own.thread) begin_thread();
+    pthread_mutex_lock(&own.lock);
+    if (!own.thread && duty_p()) begin_thread();
+    pthread_mutex_unlock(&own.lock);
     if (rb_ec_ractor_ptr(GET_EC()) == GET_VM()->ractor.main_ractor) rb_heapprof_lend();
 }
 
@@ -158,7 +170,7 @@ create_thread(void)
     return error;
 }
 
-/* The thread gets no signals. */
+/* Under the lock. The thread gets no signals. */
 static void
 begin_thread(void)
 {
@@ -177,6 +189,7 @@ begin_thread(void)
 
 /* ---- begin, end, fork ---- */
 
+/* Under the lock. */
 static void
 begin_process(void)
 {
@@ -185,27 +198,23 @@ begin_process(void)
     own.pid = getpid();
 }
 
-static void
-set_duty(enum heapprof_duty_name name, const struct heapprof_duty *duty)
-{
-    pthread_mutex_lock(&own.lock);
-    own.duties[name] = duty;
-    pthread_mutex_unlock(&own.lock);
-}
-
 void
 rb_heapprof_own_thread_begin(enum heapprof_duty_name name, const struct heapprof_duty *duty)
 {
+    pthread_mutex_lock(&own.lock);
     if (own.pid == 0) begin_process();
-    set_duty(name, duty);
+    own.duties[name] = duty;
     if (!own.thread) begin_thread();
+    pthread_mutex_unlock(&own.lock);
     rb_heapprof_bell_ring();
 }
 
 void
 rb_heapprof_own_thread_stop(enum heapprof_duty_name name)
 {
-    set_duty(name, NULL);
+    pthread_mutex_lock(&own.lock);
+    own.duties[name] = NULL;
+    pthread_mutex_unlock(&own.lock);
     rb_heapprof_bell_give_signal(name);
     rb_heapprof_bell_ring();
 }
@@ -221,7 +230,9 @@ ruby_handles_p(uint32_t number)
 int
 rb_heapprof_own_thread_take_signal(enum heapprof_duty_name name, uint32_t number)
 {
+    pthread_mutex_lock(&own.lock);
     if (own.pid == 0) begin_process();
+    pthread_mutex_unlock(&own.lock);
     return rb_heapprof_bell_take_signal(name, (int)number, ruby_handles_p(number));
 }
 
@@ -262,13 +273,11 @@ rb_heapprof_own_thread_end(void)
 void
 rb_heapprof_own_thread_after_fork(void)
 {
-    if (own.pid == 0) return;
     pthread_mutex_init(&own.lock, NULL);
-    begin_process();
     own.thread = false;
+    if (own.pid == 0) return;
+    begin_process();
     own.busy = false;
     own.ended = false;
-    for (int i = 0; i < HEAPPROF_DUTIES; i++) {
-        if (own.duties[i]) rb_postponed_job_trigger(job_handle());
-    }
+    if (duty_p()) rb_postponed_job_trigger(job_handle());
 }

@@ -5,7 +5,12 @@
 #include "vm/thread/borrow.h"
 
 /* The duties of the background thread. Each may have a signal. */
-enum heapprof_duty_name { HEAPPROF_DUTY_PROFILE, HEAPPROF_DUTY_GRAPH, HEAPPROF_DUTIES };
+enum heapprof_duty_name {
+    HEAPPROF_DUTY_PROFILE,
+    HEAPPROF_DUTY_GRAPH,
+    HEAPPROF_DUTY_REQUEST,
+    HEAPPROF_DUTIES
+};
 
 /* The thread calls both functions. */
 struct heapprof_duty {
@@ -15,7 +20,7 @@ struct heapprof_duty {
     void (*work)(void);
 };
 
-/* All functions except borrow need the GVL. */
+/* All functions except possible_p, begin, stop and borrow need the GVL. */
 
 /* Returns false if there can be no such thread, because all postponed jobs of MRI are taken. */
 bool rb_heapprof_own_thread_possible_p(void);

@@ -46,7 +46,11 @@ class File:
         raise gdb.error("no type " + name)
 
     def variable(self, name):
-        return gdb.lookup_symbol(name, self.block)[0].value()
+        name, *path = name.split(".")
+        value = gdb.lookup_symbol(name, self.block)[0].value()
+        for member in path:
+            value = value[member]
+        return value
 
     def constant(self, name):
         gdb.execute("list " + self.line, to_string=True)  # where macros are looked up

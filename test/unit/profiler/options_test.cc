@@ -81,6 +81,22 @@ TEST(Options, UnsetEmptyAndZeroAreOff)
     }
 }
 
+TEST(Options, LockedComesFirstAndIsNoKey)
+{
+    EXPECT_EQ(HEAPPROF_OPTIONS_OFF, Parsed("locked").result);
+    EXPECT_EQ(HEAPPROF_OPTIONS_OFF, Parsed("locked,0").result);
+    EXPECT_EQ(42u, On("locked,1,depth=42").depth);
+    EXPECT_EQ(42u, On("locked,depth=42").depth);
+    Bad("lockedx");
+    Bad("locked=1");
+    Bad("depth=42,locked");
+    EXPECT_TRUE(rb_heapprof_options_locked_p("locked"));
+    EXPECT_TRUE(rb_heapprof_options_locked_p("locked,every=1"));
+    EXPECT_FALSE(rb_heapprof_options_locked_p(nullptr));
+    EXPECT_FALSE(rb_heapprof_options_locked_p("1"));
+    EXPECT_FALSE(rb_heapprof_options_locked_p("lockedx"));
+}
+
 TEST(Options, OneIsOnWithDefaults)
 {
     ExpectDefaults(On("1"));

@@ -1,0 +1,203 @@
+/* request.c - carries out what a process outside asks for, at a safe point.
+ *
+ *     asker          writes a request into rb_heapprof_request, and wakes the timer thread
+ *     timer thread   hears it: gives our thread a duty, and makes that thread if need be
+ *     our thread     borrows the GVL (vm/thread/borrow.c), takes the request, answers
+ *
+ * MRI's timer thread is the one thread that can be woken without the program noticing: it waits for
+ * an eventfd of its own. It runs no Ruby code, so it may start a thread. No Ruby thread is woken.
+ *
+ *   I1  A request is taken once, with the GVL, and only if it is still wanted.
+ *   I2  What was begun is finished, whatever becomes of the asker. A run that has a time ends then.
+ *   I3  The timer thread answers only where it refuses; then our thread does not hear of it.
+ */
+#include "ruby/ruby.h"
+#include "vm/outside/request.h"
+#include "ruby/heapprof.h"
+#include "gc/book/state.h"
+#include "os/bell.h"
+#include "os/clock.h"
+#include "profiler/options.h"
+#include "vm/graph/graph_signal.h"
+#include "vm/run/run.h"
+#include "vm/thread/own_thread.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define MS_NS INT64_C(1000000)
+
+struct heapprof_request rb_heapprof_request;
+
+/* The run that ends by itself. Only our thread uses it. */
+static struct {
+    int64_t until_ns;            /* of rb_heapprof_bell_now; 0: there is none */
+    uint64_t epoch;              /* which run it is */
+} lease;
+
+PRINTF_ARGS(static void answer(bool done, const char *format, ...), 2, 3);
+
+static void
+answer(bool done, const char *format, ...)
+{
+    struct heapprof_request *request = &rb_heapprof_request;
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(request->answer, sizeof(request->answer), format, arguments);
+    va_end(arguments);
+    request->done = done;
+}
+
+/* ---- what can be asked for ---- */
+
+/* Why these settings cannot be those of a run that begins now; NULL if they can. */
+static const char *
+refusal_of(const struct heapprof_options *options)
+{
+    if (rb_heapprof_on) return "it is profiled already";
+    if (rb_heapprof_options_periodic_p(options))
+        return "every and signal have to be set when a program starts";
+    if (options->memcheck) return "memcheck has to be set when a program starts";
+    return options->malloc_all ? rb_heapprof_gc_malloc_all_refusal() : NULL;
+}
+
+static void
+start(const char *settings)
+{
+    struct heapprof_options options;
+    char message[256];
+
+    if (rb_heapprof_options_parse(*settings ? settings : "1", &options, message,
+                                  sizeof(message)) != HEAPPROF_OPTIONS_ON) {
+        answer(false, "%s", message);
+        return;
+    }
+    const char *refusal = refusal_of(&options);
+    if (!refusal && !rb_heapprof_start_with(&options)) refusal = "it ends";
+    answer(!refusal, "%s", refusal ? refusal : "");
+    if (refusal) return;
+    lease.epoch = rb_heapprof.epoch;
+    uint64_t for_ms = rb_heapprof_request.for_ms;
+    lease.until_ns = for_ms && for_ms < INT64_MAX / MS_NS / 2 ?
+        rb_heapprof_bell_now() + (int64_t)for_ms * MS_NS : 0;
+}
+
+static void
+stop(void)
+{
+    bool on = rb_heapprof_on;
+
+    lease.until_ns = 0;
+    if (on) rb_heapprof_stop();
+    answer(on, "%s", on ? "" : "it is not profiled");
+}
+
+static void
+carry_out(const struct heapprof_others *others)
+{
+    struct heapprof_request *request = &rb_heapprof_request;
+
+    request->text[sizeof(request->text) - 1] = '\0';
+    switch (request->what) {
+      case HEAPPROF_REQUEST_START: start(request->text); break;
+      case HEAPPROF_REQUEST_STOP: stop(); break;
+      case HEAPPROF_REQUEST_DUMP: {
+        bool begun = rb_heapprof_graph_dump_as_asked(request->text);
+        answer(begun, "%.500s", rb_heapprof_graph_asked.answer);
+        break;
+      }
+      default: answer(false, "its ruby does not know what was asked for");
+    }
+}
+
+/* ---- our thread ---- */
+
+static bool
+lease_over_p(void)
+{
+    return lease.until_ns && rb_heapprof_bell_now() >= lease.until_ns;
+}
+
+static bool
+waits_p(uint32_t number)
+{
+    return number != __atomic_load_n(&rb_heapprof_request.answered, __ATOMIC_RELAXED);
+}
+
+/* Takes the request, and returns whether it is still wanted. */
+static bool
+take(uint32_t number)
+{
+    struct heapprof_request *request = &rb_heapprof_request;
+
+    __atomic_store_n(&request->taken, number, __ATOMIC_SEQ_CST);
+    return rb_heapprof_clock_ns(CLOCK_MONOTONIC) <=
+           __atomic_load_n(&request->until_ns, __ATOMIC_SEQ_CST);
+}
+
+static void
+serve(const struct heapprof_others *others, void *unused)
+{
+    struct heapprof_request *request = &rb_heapprof_request;
+    uint32_t number = __atomic_load_n(&request->heard, __ATOMIC_ACQUIRE);
+
+    if (lease_over_p()) {
+        lease.until_ns = 0;
+        if (rb_heapprof_on && rb_heapprof.epoch == lease.epoch) rb_heapprof_stop();
+    }
+    if (!waits_p(number)) return;
+    if (take(number)) carry_out(others);
+    else answer(false, "the request came too late, or was withdrawn");
+    __atomic_store_n(&request->answered, number, __ATOMIC_RELEASE);
+}
+
+static bool
+wanted_p(int64_t *until_ns)
+{
+    if (lease.until_ns && lease.until_ns < *until_ns) *until_ns = lease.until_ns;
+    return lease_over_p() || waits_p(__atomic_load_n(&rb_heapprof_request.heard, __ATOMIC_ACQUIRE));
+}
+
+static void
+work(void)
+{
+    rb_heapprof_own_thread_borrow(serve, NULL);
+}
+
+/* ---- the timer thread ---- */
+
+void
+rb_heapprof_request_hear(void)
+{
+    static const struct heapprof_duty duty = { .wanted_p = wanted_p, .work = work };
+    struct heapprof_request *request = &rb_heapprof_request;
+    uint32_t number = __atomic_load_n(&request->asked, __ATOMIC_ACQUIRE);
+
+    __atomic_store_n(&request->heard, number, __ATOMIC_RELEASE);
+    if (request->door != HEAPPROF_DOOR_OPEN || !rb_heapprof_own_thread_possible_p()) {
+        answer(false, request->door == HEAPPROF_DOOR_OPEN ?
+                          "all postponed jobs of MRI are taken" : "it takes no requests");
+        __atomic_store_n(&request->answered, number, __ATOMIC_RELEASE);
+        return;
+    }
+    rb_heapprof_own_thread_begin(HEAPPROF_DUTY_REQUEST, &duty);
+}
+
+/* ---- boot, fork ---- */
+
+void
+rb_heapprof_request_boot(bool locked)
+{
+    rb_heapprof_request.door = locked ? HEAPPROF_DOOR_LOCKED : HEAPPROF_DOOR_OPEN;
+}
+
+void
+rb_heapprof_request_after_fork(void)
+{
+    struct heapprof_request *request = &rb_heapprof_request;
+
+    request->heard = request->taken = request->answered = request->asked;
+    if (!lease.until_ns) rb_heapprof_own_thread_stop(HEAPPROF_DUTY_REQUEST);
+}
