@@ -442,7 +442,7 @@ core_registers(struct attach_target *target, pid_t tid, void *words, size_t byte
 
 static const struct attach_target_kind core_kind = {
     core_read, core_refresh, core_list_threads, core_state, core_close, core_registers,
-    NULL
+    NULL, NULL
 };
 
 /* Opening a pipe must not wait. */

@@ -77,28 +77,31 @@ fill(struct attach_graph_request *request, char error[ATTACH_TARGET_ERROR_MAX])
 }
 
 bool
-attach_graph_request_send(struct attach_graph_request *request, struct attach_vm *vm,
+attach_graph_request_open(struct attach_graph_request *request, struct attach_vm *vm,
                           char error[ATTACH_TARGET_ERROR_MAX])
 {
-    struct attach_target *target = vm->target;
     unsigned char copy[ASKED_MOST];
 
     *request = (struct attach_graph_request){.vm = vm};
     if (!fill(request, error)) return false;
     if (!read_asked(request, copy)) {
-        attach_target_say(target, error, "it has ended");
+        attach_target_say(vm->target, error, "it has ended");
         return false;
     }
     uint64_t number = attach_field_get(&request->signal, copy);
-    const char *name = number <= INT_MAX ? rb_heapprof_signal_name((int)number) : "";
+    bool known = number <= INT_MAX && *rb_heapprof_signal_name((int)number);
     request->answers_before = attach_field_get(&request->answers, copy);
-    if (!*name) {
-        attach_target_say(target, error,
-                          "no signal was set for dumps when it was started: start it with "
-                          "RUBY_HEAPGRAPH=signal=URG");
-        return false;
-    }
-    request->signal_number = (int)number;
+    request->signal_number = known ? (int)number : 0;
+    return true;
+}
+
+bool
+attach_graph_request_send(struct attach_graph_request *request,
+                          char error[ATTACH_TARGET_ERROR_MAX])
+{
+    struct attach_target *target = request->vm->target;
+    const char *name = rb_heapprof_signal_name(request->signal_number);
+
     if (!handled_p(target->pid, request->signal_number)) {
         attach_target_say(target, error, "it no longer handles SIG%s", name);
         return false;

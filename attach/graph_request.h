@@ -1,8 +1,8 @@
 #ifndef ATTACH_GRAPH_REQUEST_H
 #define ATTACH_GRAPH_REQUEST_H
-/* Asks a process with RUBY_HEAPGRAPH for a dump of its object graph, by a signal. Then a forked
- * copy of the process writes the file. The memory of the process tells how far the copy is
- * (vm/graph/graph_signal.h). */
+/* A process is asked for a dump of its object graph: by the signal that RUBY_HEAPGRAPH names, or by
+ * a request (request.h) if it was started without one. Then a forked copy of the process writes the
+ * file. The memory of the process tells how far the copy is (vm/graph/graph_signal.h). */
 #include "attach/vm.h"
 
 #include <limits.h>
@@ -27,7 +27,7 @@ struct attach_graph_request {
     struct attach_field pause, bytes, error, done;
     uint32_t asked_bytes, shared_bytes;
 
-    int      signal_number;
+    int      signal_number;  /* 0: it was started without one */
     uint64_t answers_before, shared_at;
     pid_t    inner_child;    /* the copy's pid, in the process's pid namespace */
     enum attach_graph_request_state state;
@@ -37,9 +37,14 @@ struct attach_graph_request {
     int      error_number;
 };
 
-/* Sends the signal. Returns false if the process was started without one, or handles it no longer;
- * error says which. */
-bool attach_graph_request_send(struct attach_graph_request *request, struct attach_vm *vm,
+/* Begins to follow; to be called before the process is asked. Returns false on failure; error says
+ * why. */
+bool attach_graph_request_open(struct attach_graph_request *request, struct attach_vm *vm,
+                               char error[ATTACH_TARGET_ERROR_MAX]);
+
+/* Sends the signal that the process was started with. Returns false if it handles it no longer;
+ * error says so. */
+bool attach_graph_request_send(struct attach_graph_request *request,
                                char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* Reads the state of the request; to be called many times a second. */

@@ -401,8 +401,11 @@ fill(struct heap_reading *reading, char *error)
         attach_target_say(target, error, "its state cannot be read");
         return false;
     }
-    if (!on)
-        attach_target_say(target, error, "its heap is not profiled: start it with RUBY_HEAPPROF=1");
+    if (!on && target->runs)
+        attach_target_say(target, error,
+                          "its heap is not profiled: `heapprof start %d` starts that",
+                          (int)target->pid);
+    else if (!on) attach_target_say(target, error, "its heap was not profiled");
     return on;
 }
 

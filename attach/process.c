@@ -10,7 +10,7 @@
  * Only process_vm_readv takes the number, because only it can read many ranges at once. What it has
  * read counts if `memory` is still there afterwards (attach_target_state).
  *
- *   I1  The target is not written to.
+ *   I1  The target is written to only by process_write, through a descriptor of its address space.
  *   I2  Between vfork and exec a process shares its memory with its parent. `memory` cannot tell
  *       the two apart. So the process's flags are asked, too.
  */
@@ -46,6 +46,7 @@
 
 struct process {
     int  proc, memory;
+    int  writer;         /* /proc/PID/mem to write to; -1: not open */
     bool no_readv;       /* process_vm_readv is forbidden here (seccomp), or not there */
     bool shares_memory;  /* I2 */
     bool other_pids;     /* it is in a pid namespace of its own */
@@ -312,6 +313,8 @@ process_refresh(struct attach_target *target, char *error)
 {
     struct process *process = target->data;
 
+    if (process->writer >= 0) close(process->writer);
+    process->writer = -1;
     for (int tries = 0; tries < REPLACED_TRIES; tries++) {
         compare_memory(target);
         if (!open_memory(process) || !list_mappings(target, process->proc))
@@ -366,6 +369,35 @@ process_registers(struct attach_target *target, pid_t tid, void *words, size_t b
     return ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &part) == 0 && part.iov_len == bytes;
 }
 
+/* ---- writing ---- */
+
+/* The descriptor is of the address space that `memory` is of, if that is still there afterwards. */
+static bool
+open_writer(struct attach_target *target)
+{
+    struct process *process = target->data;
+
+    if (process->writer >= 0) return true;
+    process->writer = openat(process->proc, "mem", O_WRONLY | O_CLOEXEC);
+    if (process->writer < 0) return false;
+    if (process_state(target) == ATTACH_TARGET_SAME) return true;
+    close(process->writer);
+    process->writer = -1;
+    errno = ESRCH;
+    return false;
+}
+
+static bool
+process_write(struct attach_target *target, uint64_t address, const void *bytes, size_t count)
+{
+    struct process *process = target->data;
+
+    if (!open_writer(target)) return false;
+    ssize_t written = pwrite(process->writer, bytes, count, (off_t)address);
+    if (written >= 0 && (size_t)written != count) errno = ESRCH;
+    return written == (ssize_t)count;
+}
+
 /* ---- opening ---- */
 
 static void
@@ -375,13 +407,14 @@ process_close(struct attach_target *target)
 
     if (process->proc >= 0) close(process->proc);
     if (process->memory >= 0) close(process->memory);
+    if (process->writer >= 0) close(process->writer);
     if (target->end_fd >= 0) close(target->end_fd);
     free(process);
 }
 
 static const struct attach_target_kind process_kind = {
     process_read, process_refresh, process_list_threads, process_state, process_close,
-    process_registers, process_remap
+    process_registers, process_remap, process_write
 };
 
 /* A thread's number leads to a directory, too, although /proc does not list it. Returns -1 on
@@ -464,7 +497,7 @@ attach_target_open_pid(int64_t pid, char error[ATTACH_TARGET_ERROR_MAX])
         snprintf(error, ATTACH_TARGET_ERROR_MAX, "process %lld: no memory", (long long)pid);
         return NULL;
     }
-    *process = (struct process){ .proc = -1, .memory = -1 };
+    *process = (struct process){ .proc = -1, .memory = -1, .writer = -1 };
     target->runs = true;
     target->pid = (pid_t)pid;
     snprintf(target->name, sizeof(target->name), "process %d", (int)pid);

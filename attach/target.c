@@ -6,6 +6,7 @@
  *       claims. */
 #include "attach/target.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -246,6 +247,15 @@ attach_target_read(struct attach_target *target, uint64_t address, void *to, siz
 {
     struct attach_range range = { address, to, bytes };
     return attach_target_read_all(target, &range, 1);
+}
+
+bool
+attach_target_write(struct attach_target *target, uint64_t address, const void *bytes,
+                    size_t count)
+{
+    if (target->kind->write) return target->kind->write(target, address, bytes, count);
+    errno = EINVAL;
+    return false;
 }
 
 size_t

@@ -7,7 +7,7 @@
  *     a test ------------------------------------/
  *
  * The memory changes at any moment, and may be hostile: everything is checked before it is used.
- * The target is never written to, and none of its files is opened.
+ * None of its files is opened. It is written to only to ask it for something (request.h).
  *
  * An error is one line without a newline, in a buffer of ATTACH_TARGET_ERROR_MAX bytes. It names
  * the target, and says what helps: "process 12: there is no such process". Only one thread at a
@@ -54,6 +54,8 @@ struct attach_target_kind {
      * NULL: they are not known. */
     bool (*registers)(struct attach_target *target, pid_t tid, void *words, size_t bytes);
     bool (*remap)(struct attach_target *target); /* NULL: the mappings never change */
+    /* NULL: it cannot be written to. */
+    bool (*write)(struct attach_target *target, uint64_t address, const void *bytes, size_t count);
 };
 
 struct attach_target {
@@ -138,6 +140,11 @@ attach_target_mapping(const struct attach_target *target, uint64_t address);
 /* True if all of these bytes are mapped and readable, in one mapping or in several without a gap. A
  * variable may lie across the end of the part that came from the file. */
 bool attach_target_mapped_p(const struct attach_target *target, uint64_t address, uint64_t bytes);
+
+/* Writes all of the bytes into the memory of the process that was opened or refreshed. Returns
+ * false on failure (errno), also if the process has executed another file since. */
+bool attach_target_write(struct attach_target *target, uint64_t address, const void *bytes,
+                         size_t count);
 
 /* The file's name as the target sees it, or what the kernel calls the mapping ("[heap]"); "": no
  * name. */

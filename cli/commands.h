@@ -31,6 +31,8 @@
     X(record) \
     X(watch) \
     X(snapshot) \
+    X(start) \
+    X(stop) \
     X(serve) \
     GROUP("C extensions", memcheck) \
     X(memcheck) \

@@ -63,13 +63,6 @@ class TestHeapprofGraphDump < Test::Unit::TestCase
     end
   end
 
-  def test_a_process_that_is_not_prepared_is_left_alone
-    beside(IDLE) do |pid,|
-      assert_refused 1, /: process #{pid}: no signal was set for dumps when it was started: start it with RUBY_HEAPGRAPH=signal=URG$/, "graph", "dump", pid
-      assert_equal 1, threads(pid).size
-    end
-  end
-
   def test_a_signal_that_nobody_takes_is_not_sent
     in_directory do |directory|
       idle(directory, "signal=USR1,out=#{directory}/%n", script: "trap(:USR1, 'SYSTEM_DEFAULT'); #{IDLE}") do |pid,|

@@ -250,7 +250,7 @@ class TestHeapprofSnapshot < Test::Unit::TestCase
 
   def test_a_process_that_is_not_profiled
     beside("$ready.call; sleep") do |pid|
-      assert_refused 1, /its heap is not profiled: start it with RUBY_HEAPPROF=1/, "snapshot", pid
+      assert_refused 1, /its heap is not profiled: `heapprof start #{pid}` starts that$/, "snapshot", pid
     end
   end
 

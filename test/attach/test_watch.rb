@@ -69,7 +69,7 @@ class TestHeapprofWatch < Test::Unit::TestCase
         type.("2")
         screen.(/thread.*sleeping.*sleeper.*Kernel#sleep/m)
         type.("3")
-        screen.(/its heap is not profiled: start it with RUBY_HEAPPROF=1/)
+        screen.(/its heap is not profiled: `heapprof start \d+` starts that/)
         type.("1t")
         screen.(/self TOTAL/)
         type.(" ")
