@@ -75,14 +75,15 @@ fill(struct attach_request *request, char error[ATTACH_TARGET_ERROR_MAX])
     return false;
 }
 
-/* A file of the kernel's about this process: each reader locks the same one. */
+/* A file of the kernel's that only those may open who may trace the process: each reader locks the
+ * same one, and no other user can. */
 static bool
 lock(struct attach_request *request)
 {
     char path[32];
 
-    snprintf(path, sizeof(path), "/proc/%d", (int)request->vm->target->pid);
-    request->lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    snprintf(path, sizeof(path), "/proc/%d/mem", (int)request->vm->target->pid);
+    request->lock = open(path, O_RDONLY | O_CLOEXEC);
     return request->lock >= 0 && flock(request->lock, LOCK_EX | LOCK_NB) == 0;
 }
 

@@ -33,6 +33,7 @@
     X(snapshot) \
     X(start) \
     X(stop) \
+    X(leak) \
     X(serve) \
     GROUP("C extensions", memcheck) \
     X(memcheck) \

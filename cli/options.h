@@ -50,7 +50,7 @@
     /* what is measured, and when */ \
     LETTER(EVERY,    "--every",    'e', "SECONDS", "The time between two files of a series") \
     LETTER(RATE,     "--rate",     'r', "N",       "How many looks are taken in a second") \
-    LETTER(DURATION, "--duration", 'd', "SECONDS", "How long it is recorded") \
+    LETTER(DURATION, "--duration", 'd', "SECONDS", "How long it is recorded; also --seconds") \
     LETTER(MODE,     "--mode",     'm', "MODE",    "Which time counts") \
     LETTER(CORE,     "--core",     'c', "FILE",    "A core file is read, not a process") \
     WORD(INTERVAL,   "--interval",    "BYTES",   "A sample is taken every BYTES allocated") \
@@ -99,7 +99,8 @@
 
 /* What other programs call an option: (name, option). It is accepted like the option's own name. */
 #define CLI_SECOND_NAMES(X) \
-    X("--format", TO)
+    X("--format", TO) \
+    X("--seconds", DURATION)
 
 /* Spellings of earlier versions: (command, spelling, option). They work, and a line says what to
  * type instead. */

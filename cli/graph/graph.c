@@ -207,6 +207,14 @@ own_frame(const struct graph_names *names, uint32_t stack)
     return stack;
 }
 
+uint32_t
+cli_graph_own_site(const struct graph_names *names, uint32_t stack)
+{
+    uint32_t own = own_frame(names, stack);
+
+    return own ? own : graph_site(names, stack);
+}
+
 void
 cli_graph_put_site(FILE *out, const struct graph_names *names, uint32_t stack)
 {

@@ -104,6 +104,8 @@ void cli_graph_put_flags(FILE *out, uint32_t bits);
  * frame that has a file. If that is of a library, the application's comes first: "app/cart.rb:12
  * Cart#load, in rack-3.1.2/lib/rack.rb:8 Rack.parse". json_stack writes all frames as a JSON
  * array, innermost first. */
+/* The innermost frame of the application; if there is none, the innermost one that has a file. */
+uint32_t cli_graph_own_site(const struct graph_names *names, uint32_t stack);
 void cli_graph_put_site(FILE *out, const struct graph_names *names, uint32_t stack);
 void cli_graph_put_frame(FILE *out, const struct graph_names *names, uint32_t stack);
 void cli_graph_json_stack(struct report_json *json, const struct graph *graph, uint32_t stack);

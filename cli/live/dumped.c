@@ -71,6 +71,28 @@ find_place(char *text, size_t size, pid_t pid)
     strcpy(text + length, NAME);
 }
 
+/* Whether a name can be made of that template. The process may be hostile: what it names is read,
+ * and removed. */
+static bool
+made_of_p(const char *name, const char *template)
+{
+    for (; *template; template++) {
+        if (template[0] != '%') {
+            if (*name++ != *template) return false;
+            continue;
+        }
+        template++;
+        if (*template == '%') {
+            if (*name++ != '%') return false;
+            continue;
+        }
+        size_t digits = strspn(name, "0123456789");
+        if (digits == 0) return false;
+        name += digits;
+    }
+    return *name == '\0';
+}
+
 void
 cli_dumped_path(char path[CLI_DUMPED_PATH_MAX], const struct attach_graph_request *request)
 {
@@ -118,9 +140,17 @@ cli_dumped(const struct cli *cli, struct attach_graph_request *request, struct a
         if (!cli_ask(cli, vm, ask)) return false;
         sent = true;
     }
-    if (sent) follow(request, ask->seconds * INT64_C(1000000000));
-    else snprintf(ask->error, sizeof(ask->error), "%s", error);
-    return sent;
+    if (!sent) {
+        snprintf(ask->error, sizeof(ask->error), "%s", error);
+        return false;
+    }
+    follow(request, ask->seconds * INT64_C(1000000000));
+    if (request->signal_number || request->state != ATTACH_GRAPH_WRITTEN ||
+        made_of_p(request->answer, text))
+        return true;
+    snprintf(ask->error, sizeof(ask->error), "%s: has written another file than it was asked for",
+             vm->target->name);
+    return false;
 }
 
 int

@@ -261,8 +261,8 @@ class TestHeapprofDemand < Test::Unit::TestCase
 
   def test_only_one_asks_at_a_time
     beside("$ready.call; sleep") do |pid,|
-      File.open("/proc/#{pid}") do |directory|
-        directory.flock(File::LOCK_EX)
+      File.open("/proc/#{pid}/mem") do |memory|
+        memory.flock(File::LOCK_EX)
         assert_refused 1, /process #{pid}: another heapprof asks it for something; try again when that has ended$/, "start", pid, "--timeout=1"
       end
       assert_started(pid)
@@ -333,6 +333,20 @@ class TestHeapprofDemand < Test::Unit::TestCase
     in_directory do
       beside("$ready.call; sleep") do |pid,|
         assert_refused 1, /process #{pid}: .*`heapprof start #{pid}`/, "snapshot", pid
+      end
+    end
+  end
+
+  # Somebody asks at each moment of its end.
+  def test_while_it_ends
+    20.times do
+      beside("at_exit { $stdin.gets }; $ready.call; ObjectSpace.define_finalizer(Object.new, -> id { 1000.times { Object.new } })") do |pid, input,|
+        asking = Process.spawn(ENVIRONMENT, PROGRAM, "start", pid.to_s, out: File::NULL, err: File::NULL)
+        input.puts
+        Process.wait(asking)
+        assert_includes [0, 1], $?.exitstatus
+        sleep 0.001 until File.read("/proc/#{pid}/stat")[/\) (\w)/, 1] == "Z"
+        assert_equal "0", File.read("/proc/#{pid}/stat").split.last, "its status"
       end
     end
   end

@@ -28,8 +28,8 @@
 
 /* ---- the whole ---- */
 
-int64_t
-rb_heapprof_graph_expected_pause_ns(void)
+static uint64_t
+resident_bytes(void)
 {
     char text[128] = "";
     unsigned long all = 0, resident = 0;
@@ -38,7 +38,13 @@ rb_heapprof_graph_expected_pause_ns(void)
     if (fd < 0) return 0;
     if (read(fd, text, sizeof(text) - 1) > 0) sscanf(text, "%lu %lu", &all, &resident);
     close(fd);
-    return (int64_t)resident * sysconf(_SC_PAGESIZE) / 1024 * PAUSE_NS_OF_KB;
+    return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+int64_t
+rb_heapprof_graph_expected_pause_ns(void)
+{
+    return (int64_t)(resident_bytes() / 1024) * PAUSE_NS_OF_KB;
 }
 
 /* The number of this process's set of dumps. It differs from those of all other processes. */
@@ -130,6 +136,7 @@ rb_heapprof_graph_dump(struct heapprof_graph_dump *dump)
     struct heapprof_symbols c_globals;
     int error = 0;
 
+    dump->resident_bytes = resident_bytes();
     dump->expected_ns = rb_heapprof_graph_expected_pause_ns();
     rb_heapprof_c_globals_find(&c_globals);
     dump->c_globals = &c_globals;

@@ -19,6 +19,7 @@ struct heapprof_graph_dump {
     uint64_t set, number; /* set: the same for all dumps of this process; number: 1, 2, ... */
     const char *mode;
     int64_t  begun_ns;
+    uint64_t resident_bytes;     /* of the process, before it */
     int64_t  expected_ns;        /* how long a clone will pause the program */
     uint64_t bytes;              /* of the file */
     int64_t  pause_ns;           /* how long the program was stopped */

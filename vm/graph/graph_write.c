@@ -128,6 +128,8 @@ write_process(struct heapprof_dump_writer *writer, const struct heapprof_graph_d
     pair_number(writer, "gc_count", rb_heapprof_gc_count());
     pair_values(writer, dump->values_bytes);
     pair_number(writer, "survivors", dump->baseline);
+    pair_number(writer, "resident", dump->resident_bytes);
+    if (rb_heapprof_on) pair_number(writer, "profiler", rb_heapprof.mem.used_bytes);
 }
 
 /* ---- what it took ---- */

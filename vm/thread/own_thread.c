@@ -204,7 +204,7 @@ rb_heapprof_own_thread_begin(enum heapprof_duty_name name, const struct heapprof
     pthread_mutex_lock(&own.lock);
     if (own.pid == 0) begin_process();
     own.duties[name] = duty;
-    if (!own.thread) begin_thread();
+    if (!own.thread && !own.ended) begin_thread();
     pthread_mutex_unlock(&own.lock);
     rb_heapprof_bell_ring();
 }
@@ -261,11 +261,10 @@ rb_heapprof_own_thread_wait(void)
 void
 rb_heapprof_own_thread_end(void)
 {
-    if (own.pid == 0) return;
     pthread_mutex_lock(&own.lock);
     own.ended = true;
     pthread_mutex_unlock(&own.lock);
-    rb_heapprof_own_thread_wait();
+    if (own.pid) rb_heapprof_own_thread_wait();
 }
 
 /* The parent's thread may have held the lock at the fork; its snapshot is lost. The next
@@ -275,9 +274,9 @@ rb_heapprof_own_thread_after_fork(void)
 {
     pthread_mutex_init(&own.lock, NULL);
     own.thread = false;
+    own.ended = false;
     if (own.pid == 0) return;
     begin_process();
     own.busy = false;
-    own.ended = false;
     if (duty_p()) rb_postponed_job_trigger(job_handle());
 }

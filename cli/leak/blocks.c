@@ -1,0 +1,144 @@
+/* blocks.c - adds up blocks of malloc by the C function that has asked for them, and by the line of
+ * the application that has called it. */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* qsort_r */
+#endif
+#include "cli/leak/blocks.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/own.h"
+#include "report/text.h"
+
+#define SIDE_SHARE 20            /* less than 1/20 of the largest is not told */
+
+/* Rows with the same subject and the same line are one. */
+struct sum {
+    uint32_t subject, function, line; /* function 0: no line of the application */
+    double bytes, variance;
+};
+
+static const char *
+text(const struct heapprof_snapshot *snapshot, uint32_t string)
+{
+    return string ? rb_heapprof_strings_get(&snapshot->strings, string, NULL) : "";
+}
+
+/* The innermost frame of the application; NULL if there is none. */
+static const struct heapprof_stack_node *
+own_frame(const struct heapprof_snapshot *snapshot, uint32_t stack, const char *directories)
+{
+    while (stack) {
+        const struct heapprof_stack_node *node = rb_heapprof_stacks_node(&snapshot->stacks, stack);
+        const struct heapprof_function *function =
+            rb_heapprof_functions_get(&snapshot->functions, node->function);
+        if (!function->cfunc && report_own_p(text(snapshot, function->path), directories))
+            return node;
+        stack = node->parent;
+    }
+    return NULL;
+}
+
+/* "ruby", or "libruby.so.3.4" */
+static bool
+ruby_p(const char *library)
+{
+    return !strcmp(library, "ruby") || !strncmp(library, "libruby", 7);
+}
+
+static int
+compare(uint32_t one, uint32_t other)
+{
+    return (one > other) - (one < other);
+}
+
+static int
+by_place(const void *a, const void *b)
+{
+    const struct sum *one = a, *other = b;
+    int order = compare(one->subject, other->subject);
+
+    if (!order) order = compare(one->function, other->function);
+    return order ? order : compare(one->line, other->line);
+}
+
+static int
+larger_first(const void *a, const void *b)
+{
+    const struct sum *one = a, *other = b;
+
+    return (one->bytes < other->bytes) - (one->bytes > other->bytes);
+}
+
+static size_t
+collect(struct sum *sums, const struct heapprof_snapshot *snapshot, const char *directories)
+{
+    size_t count = 0, kept = 0;
+
+    for (size_t i = 0; i < snapshot->row_count; i++) {
+        const struct heapprof_row *row = &snapshot->rows[i];
+        if (row->kind != HEAPPROF_ROW_BLOCKS || !row->subject || row->inuse_malloc_bytes <= 0 ||
+            !row->library || ruby_p(text(snapshot, row->library)))
+            continue;
+        const struct heapprof_stack_node *own = own_frame(snapshot, row->stack, directories);
+        sums[count++] = (struct sum){row->subject, own ? own->function : 0, own ? own->line : 0,
+                                     row->inuse_malloc_bytes, row->inuse_variance};
+    }
+    qsort(sums, count, sizeof(*sums), by_place);
+    for (size_t i = 0; i < count; i++) {
+        if (kept && by_place(&sums[kept - 1], &sums[i]) == 0) {
+            sums[kept - 1].bytes += sums[i].bytes;
+            sums[kept - 1].variance += sums[i].variance;
+        }
+        else sums[kept++] = sums[i];
+    }
+    qsort(sums, kept, sizeof(*sums), larger_first);
+    return kept;
+}
+
+static void
+name(struct cli_leak_block *block, const struct sum *sum, const struct heapprof_snapshot *snapshot,
+     const char *directories)
+{
+    *block = (struct cli_leak_block){.bytes = sum->bytes, .variance = sum->variance};
+    snprintf(block->function, sizeof(block->function), "%s", text(snapshot, sum->subject));
+    if (!sum->function) return;
+    const struct heapprof_function *function =
+        rb_heapprof_functions_get(&snapshot->functions, sum->function);
+    snprintf(block->line, sizeof(block->line), "%s:%" PRIu32 " %s",
+             report_short_path(text(snapshot, function->path), directories), sum->line,
+             text(snapshot, function->name));
+}
+
+void
+cli_leak_blocks_find(struct cli_leak_blocks *blocks, const struct heapprof_snapshot *snapshot,
+                     const char *directories)
+{
+    struct sum *sums = calloc(snapshot->row_count + 1, sizeof(*sums));
+    size_t count = sums ? collect(sums, snapshot, directories) : 0;
+
+    blocks->count = 0;
+    for (size_t i = 0; i < count && i < CLI_LEAK_BLOCKS_MOST; i++) {
+        if (sums[i].bytes * SIDE_SHARE < sums[0].bytes) break;
+        name(&blocks->all[blocks->count++], &sums[i], snapshot, directories);
+    }
+    free(sums);
+}
+
+void
+cli_leak_blocks_put(FILE *out, const struct cli_leak_blocks *blocks)
+{
+    char amount[REPORT_AMOUNT_MAX], error[REPORT_AMOUNT_MAX];
+
+    for (size_t i = 0; i < blocks->count; i++) {
+        const struct cli_leak_block *block = &blocks->all[i];
+        report_amount(amount, block->bytes, "bytes");
+        report_amount(error, sqrt(block->variance), "bytes");
+        fprintf(out, "%11s  ", amount);
+        report_print(out, "%s%s%s (+-%s)\n", block->function, block->line[0] ? ", called at " : "",
+                     block->line, error);
+    }
+}

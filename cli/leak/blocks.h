@@ -1,0 +1,29 @@
+#ifndef HEAPPROF_CLI_BLOCKS_H
+#define HEAPPROF_CLI_BLOCKS_H
+/* Which C functions of extensions and libraries have allocated memory that is still in use. */
+#include <stdio.h>
+
+#include "profiler/snapshot.h"
+
+#define CLI_LEAK_BLOCKS_MOST 3
+#define CLI_LEAK_BLOCK_TEXT 160
+
+struct cli_leak_block {
+    char   function[CLI_LEAK_BLOCK_TEXT]; /* "leak_keep (heapprof_leak.so)" */
+    char   line[CLI_LEAK_BLOCK_TEXT];     /* of the application: "app/cart.rb:12 Cart#load"; "" */
+    double bytes, variance;
+};
+
+struct cli_leak_blocks {
+    struct cli_leak_block all[CLI_LEAK_BLOCKS_MOST]; /* the largest first */
+    size_t count;
+};
+
+/* Adds up what is in use by function and line. What ruby itself has allocated is left out.
+ * directories are the application's (report/own.h). Without memory there are none. */
+void cli_leak_blocks_find(struct cli_leak_blocks *blocks, const struct heapprof_snapshot *snapshot,
+                          const char *directories);
+
+void cli_leak_blocks_put(FILE *out, const struct cli_leak_blocks *blocks);
+
+#endif
