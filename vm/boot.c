@@ -165,7 +165,6 @@ Init_heapprof(void)
     rb_heapprof_wbcheck_define();
     rb_heapprof_wbcheck_boot();
     begin_as_asked();
-    rb_heapprof_graph_prepare();
     rb_heapprof_graph_signal_start(rb_heapprof_environment_setting("RUBY_HEAPGRAPH"),
                                    rb_heapprof_environment_directory());
     rb_heapprof_request_boot(

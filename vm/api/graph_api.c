@@ -112,6 +112,7 @@ rb_heapprof_graph_dump_to(VALUE path_or_io, VALUE gc, VALUE fork, VALUE values)
     bool to_io = RB_TYPE_P(path_or_io, T_FILE);
     int error;
 
+    rb_heapprof_graph_prepare();
     if (!to_io) FilePathValue(path_or_io);
     if (dump.gc) rb_gc_start();
     error =

@@ -8,6 +8,7 @@
  * all of it.
  */
 #include "ruby/ruby.h"
+#include "ruby/debug.h"
 #include "vm/graph/graph.h"
 #include "vm/graph/graph_child.h"
 #include "vm/graph/graph_write.h"
@@ -118,13 +119,32 @@ static const rb_data_type_t follower_type = {
     "heap_graph/follower", { NULL, NULL, NULL, follow_moves_i }, 0, 0, 0
 };
 
+static VALUE follower;           /* 0 until a dump was asked for */
+
 void
 rb_heapprof_graph_prepare(void)
 {
-    static VALUE follower;
+    RB_VM_LOCK_ENTER();
+    if (!follower) {
+        rb_gc_register_address(&follower);
+        follower = TypedData_Wrap_Struct(0, &follower_type, &follower);
+    }
+    RB_VM_LOCK_LEAVE();
+}
 
-    rb_gc_register_address(&follower);
-    follower = TypedData_Wrap_Struct(0, &follower_type, &follower);
+static void
+prepare_in_job(void *unused)
+{
+    rb_heapprof_graph_prepare();
+}
+
+/* If the job comes too late, the next dump says that objects cannot be told any more. */
+void
+rb_heapprof_graph_prepare_soon(void)
+{
+    if (follower) return;
+    rb_postponed_job_handle_t job = rb_postponed_job_preregister(0, prepare_in_job, NULL);
+    if (job != POSTPONED_JOB_HANDLE_INVALID) rb_postponed_job_trigger(job);
 }
 
 /* ---- a dump ---- */
@@ -164,6 +184,7 @@ rb_heapprof_graph_dump_file(struct heapprof_graph_dump *dump, const char *path)
     int error = rb_heapprof_file_begin(&file, path, "", 0, true);
 
     if (error) return error;
+    rb_heapprof_graph_prepare();
     dump->file = &file;
     while ((error = rb_heapprof_file_step(&file)) == EINTR);
     if (error == 0) error = rb_heapprof_graph_dump(dump);

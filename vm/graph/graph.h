@@ -28,9 +28,13 @@ struct heapprof_graph_dump {
     struct heapprof_graph_shared *shared;
 };
 
-/* Follows each compaction from here on. Called once, at boot, because a dump may be asked for where
- * no object can be made. */
+/* Follows each compaction from here on. To be called before a dump, while objects can be made.
+ * Needs the GVL. */
 void rb_heapprof_graph_prepare(void);
+
+/* Has a Ruby thread do that when one runs the next time; until then there is no compaction. For a
+ * caller that can make no objects. Needs the GVL. */
+void rb_heapprof_graph_prepare_soon(void);
 
 /* Writes the graph of all objects. Returns 0, or errno: ECHILD if the child has ended before the
  * file was whole. With `fork` other threads run meanwhile. An interrupt may raise then, unless

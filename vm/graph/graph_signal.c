@@ -239,6 +239,7 @@ rb_heapprof_graph_dump_as_asked(const char *template)
 {
     if (template[0] != '/' || !rb_heapprof_out_template_p(template, strlen(template)))
         return answer(false, "the name of the file has to be absolute");
+    rb_heapprof_graph_prepare_soon();
     return dump(template);
 }
 
@@ -267,6 +268,7 @@ begin(void)
                         "the signal has another handler already, so it writes no dump");
         return false;
     }
+    rb_heapprof_graph_prepare();
     rb_heapprof_own_thread_begin(HEAPPROF_DUTY_GRAPH, &duty);
     return true;
 }
