@@ -50,7 +50,6 @@ say(struct cli *cli, const struct attach_graph_request *request)
     const char *process = request->vm->target->name;
     char amount[REPORT_AMOUNT_MAX];
 
-    if (request->state != ATTACH_GRAPH_WRITTEN) return cli_dumped_wrong(cli, request);
     if (cli->values[CLI_OUTPUT]) {
         if (copy(cli, request) != CLI_DONE) return CLI_WRONG;
         if (!request->signal_number) remove_file(request);
@@ -67,15 +66,16 @@ static int
 ask(struct cli *cli, struct attach_target *target, long seconds)
 {
     char error[ATTACH_TARGET_ERROR_MAX];
-    struct attach_graph_request request;
+    struct cli_dumped dumped;
     struct cli_ask ask = {.seconds = seconds};
     struct attach_vm *vm = attach_vm_open(target, error);
 
     if (!vm) return cli_wrong(cli, "%s", error);
     cli_ask_begin();
-    bool asked = cli_dumped(cli, &request, vm, &ask);
+    bool asked = cli_dumped_begin(cli, &dumped, vm, &ask);
     cli_ask_end();
-    int status = asked ? say(cli, &request) : cli_wrong(cli, "%s", ask.error);
+    int status = asked ? cli_dumped_wait(cli, &dumped, seconds) : cli_wrong(cli, "%s", ask.error);
+    if (status == CLI_DONE) status = say(cli, &dumped.request);
     attach_vm_close(vm);
     return status;
 }

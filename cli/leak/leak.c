@@ -101,7 +101,7 @@ say(struct leak *leak)
         whose[found] = one;
         status = cli_leak_find(&verdicts[found], leak->cli, one->paths, one->count);
         verdicts[found].blocks = &one->blocks;
-        grew = grew || cli_leak_found_p(&verdicts[found++]);
+        if (cli_leak_found_p(&verdicts[found++])) grew = true;
     }
     if (status == CLI_DONE) status = found ? say_verdicts(leak, verdicts, whose, found) : CLI_WRONG;
     if (!grew) cli_watch_remove(&leak->watch);

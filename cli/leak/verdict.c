@@ -100,6 +100,39 @@ find_rows(struct cli_leak_verdict *verdict)
 
 /* ---- lines ---- */
 
+/* The pool thread that has served a request says nothing of the request. */
+void
+cli_leak_labels(char labels[CLI_LEAK_LABELS_MAX], const struct graph_names *names, uint32_t doing)
+{
+    static const char thread[] = {'t', 'h', 'r', 'e', 'a', 'd', HEAPPROF_DUMP_DOING_END, '\0'};
+    const char *text = graph_string(names, doing);
+    size_t used = 0;
+
+    while (*text) {
+        const char *key_end = strchr(text, HEAPPROF_DUMP_DOING_END);
+        const char *end = key_end ? strchr(key_end + 1, HEAPPROF_DUMP_DOING_END) : NULL;
+        if (!end) break;
+        size_t bytes = (size_t)(end + 1 - text);
+        if (strncmp(text, thread, sizeof(thread) - 1) && used + bytes < CLI_LEAK_LABELS_MAX) {
+            memcpy(labels + used, text, bytes);
+            used += bytes;
+        }
+        text = end + 1;
+    }
+    labels[used] = '\0';
+}
+
+static int
+compare_labels(const struct graph_names *names, uint32_t one, uint32_t other)
+{
+    char labels[CLI_LEAK_LABELS_MAX], other_labels[CLI_LEAK_LABELS_MAX];
+
+    if (one == other) return 0;
+    cli_leak_labels(labels, names, one);
+    cli_leak_labels(other_labels, names, other);
+    return strcmp(labels, other_labels);
+}
+
 static int
 compare_numbers(uint32_t one, uint32_t other)
 {
@@ -118,7 +151,7 @@ by_line(const void *a, const void *b, void *data)
 
     if (!order) order = compare_numbers(frame->line, other_frame->line);
     if (!order) order = compare_numbers(frame->method, other_frame->method);
-    return order ? order : compare_numbers(one->doing, other->doing);
+    return order ? order : compare_labels(names, one->doing, other->doing);
 }
 
 static int

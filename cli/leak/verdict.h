@@ -47,6 +47,12 @@ bool cli_leak_steps_p(const struct cli_leak_verdict *verdict);
 /* Whether anything grew. */
 bool cli_leak_found_p(const struct cli_leak_verdict *verdict);
 
+/* The labels of what was being done, each key and value with an end (dump/format.h), without the
+ * name of the thread. What does not fit is left out. */
+#define CLI_LEAK_LABELS_MAX 1024
+void cli_leak_labels(char labels[CLI_LEAK_LABELS_MAX], const struct graph_names *names,
+                     uint32_t doing);
+
 /* Writes the verdict on one screen, to stdout, which is out. name is the process's: "process 42";
  * pid is 0 if it does not run any more. Returns false if there is no memory. */
 bool cli_leak_put(FILE *out, const struct cli_leak_verdict *verdict, const char *name, int pid);

@@ -147,34 +147,43 @@ cli_watch_start(struct cli_watch *watch)
 }
 
 static void
-dump(struct cli_watch *watch, struct cli_watched *one)
+begin_dump(struct cli_watch *watch, struct cli_watched *one)
 {
-    struct attach_graph_request request;
     struct cli_ask ask = {.seconds = watch->patience};
+
+    if (!one->dumped) one->dumped = malloc(sizeof(*one->dumped));
+    if (!one->dumped) fail(one, "no memory");
+    else if (!cli_dumped_begin(watch->cli, one->dumped, one->vm, &ask)) fail(one, ask.error);
+}
+
+static void
+end_dump(struct cli_watch *watch, struct cli_watched *one)
+{
     char path[CLI_DUMPED_PATH_MAX];
 
-    if (!cli_dumped(watch->cli, &request, one->vm, &ask)) {
-        fail(one, ask.error);
-        return;
-    }
-    if (request.state != ATTACH_GRAPH_WRITTEN) {
-        cli_dumped_wrong(watch->cli, &request);
+    if (cli_dumped_wait(watch->cli, one->dumped, watch->patience) != CLI_DONE) {
         fail(one, "");
         return;
     }
-    one->asked = !request.signal_number;
-    cli_dumped_path(path, &request);
+    one->asked = !one->dumped->request.signal_number;
+    cli_dumped_path(path, &one->dumped->request);
     one->paths[one->count] = strdup(path);
     if (one->paths[one->count]) one->count++;
     else fail(one, "no memory");
 }
 
+/* The copies write at the same time. They are waited for on ^C, too: then all files are known. */
 void
 cli_watch_dump(struct cli_watch *watch)
 {
-    for (size_t i = 0; i < watch->count && !cli_ask_interrupted; i++) {
-        struct cli_watched *one = &watch->all[i];
-        if (!one->over) dump(watch, one);
+    size_t begun = 0;
+
+    while (begun < watch->count && !cli_ask_interrupted) {
+        struct cli_watched *one = &watch->all[begun++];
+        if (!one->over) begin_dump(watch, one);
+    }
+    for (size_t i = 0; i < begun; i++) {
+        if (!watch->all[i].over) end_dump(watch, &watch->all[i]);
     }
 }
 
@@ -242,6 +251,7 @@ cli_watch_free(struct cli_watch *watch)
     for (size_t i = 0; i < watch->count; i++) {
         struct cli_watched *one = &watch->all[i];
         for (size_t j = 0; j < one->count; j++) free(one->paths[j]);
+        free(one->dumped);
         attach_vm_close(one->vm);
         attach_target_close(one->target);
     }

@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_CLI_WATCHED_H
 #define HEAPPROF_CLI_WATCHED_H
 /* The processes that `heapprof leak` watches: each is profiled and dumped, and left as it was. */
-#include "cli/live/ask.h"
+#include "cli/live/dumped.h"
 #include "cli/leak/verdict.h"
 
 #define CLI_LEAK_STEPS 2         /* between dumps */
@@ -14,6 +14,7 @@ struct cli_watched {
     char   error[ATTACH_TARGET_ERROR_MAX + ATTACH_REQUEST_ANSWER_MAX];
     char   name[160];            /* "process 42 (puma: cluster worker 0)" */
     struct cli_leak_blocks blocks; /* what C has allocated since the start */
+    struct cli_dumped *dumped;   /* the last dump; NULL: there was none */
     bool   asked;                /* we have asked for the dumps, and may remove them */
     char  *paths[CLI_LEAK_STEPS + 1];
     size_t count;                /* of dumps */

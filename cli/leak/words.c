@@ -124,10 +124,11 @@ put_rows(FILE *out, const struct cli_leak_verdict *verdict)
 static bool
 put_labels(FILE *out, const struct graph_names *names, uint32_t doing)
 {
-    const char *at = graph_string(names, doing);
+    char labels[CLI_LEAK_LABELS_MAX], *at = labels;
     struct cli_text text;
     bool key = true;
 
+    cli_leak_labels(labels, names, doing);
     if (*at == '\0') return true;
     if (!cli_text_begin(&text)) return false;
     for (; *at; at++) {

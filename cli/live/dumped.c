@@ -124,37 +124,28 @@ follow(struct attach_graph_request *request, int64_t begin_ns)
 }
 
 bool
-cli_dumped(const struct cli *cli, struct attach_graph_request *request, struct attach_vm *vm,
-           struct cli_ask *ask)
+cli_dumped_begin(const struct cli *cli, struct cli_dumped *dumped, struct attach_vm *vm,
+                 struct cli_ask *ask)
 {
-    char text[ATTACH_REQUEST_TEXT_MAX], error[ATTACH_TARGET_ERROR_MAX];
-    bool sent;
+    struct attach_graph_request *request = &dumped->request;
+    char error[ATTACH_TARGET_ERROR_MAX];
+    bool open = attach_graph_request_open(request, vm, error);
 
-    if (!attach_graph_request_open(request, vm, error)) sent = false;
-    else if (request->signal_number) sent = attach_graph_request_send(request, error);
-    else {
-        find_place(text, sizeof(text), vm->target->pid);
+    dumped->text[0] = '\0';
+    if (open && !request->signal_number) {
+        find_place(dumped->text, sizeof(dumped->text), vm->target->pid);
         ask->what = ATTACH_REQUEST_DUMP;
-        ask->text = text;
+        ask->text = dumped->text;
         ask->will = "it will write the file";
-        if (!cli_ask(cli, vm, ask)) return false;
-        sent = true;
+        return cli_ask(cli, vm, ask);
     }
-    if (!sent) {
-        snprintf(ask->error, sizeof(ask->error), "%s", error);
-        return false;
-    }
-    follow(request, ask->seconds * INT64_C(1000000000));
-    if (request->signal_number || request->state != ATTACH_GRAPH_WRITTEN ||
-        made_of_p(request->answer, text))
-        return true;
-    snprintf(ask->error, sizeof(ask->error), "%s: has written another file than it was asked for",
-             vm->target->name);
+    if (open && attach_graph_request_send(request, error)) return true;
+    snprintf(ask->error, sizeof(ask->error), "%s", error);
     return false;
 }
 
-int
-cli_dumped_wrong(const struct cli *cli, const struct attach_graph_request *request)
+static int
+say_wrong(const struct cli *cli, const struct attach_graph_request *request)
 {
     const char *process = request->vm->target->name,
                *signal = rb_heapprof_signal_name(request->signal_number);
@@ -184,4 +175,16 @@ cli_dumped_wrong(const struct cli *cli, const struct attach_graph_request *reque
       default:
         return CLI_WRONG;
     }
+}
+
+int
+cli_dumped_wait(const struct cli *cli, struct cli_dumped *dumped, long seconds)
+{
+    struct attach_graph_request *request = &dumped->request;
+
+    follow(request, seconds * INT64_C(1000000000));
+    if (request->state != ATTACH_GRAPH_WRITTEN) return say_wrong(cli, request);
+    if (!dumped->text[0] || made_of_p(request->answer, dumped->text)) return CLI_DONE;
+    return cli_wrong(cli, "%s: has written another file than it was asked for",
+                     request->vm->target->name);
 }

@@ -4,15 +4,20 @@
 #include "attach/graph_request.h"
 #include "cli/live/ask.h"
 
-/* Asks the process for a dump, and waits until the file is there, or it is known that there will be
- * none: request->state says which. `seconds` is how long the process may take until it begins. ask
- * says how a process is asked that was started without a signal for it. Returns false if it was not
- * asked; ask->error says why. */
-bool cli_dumped(const struct cli *cli, struct attach_graph_request *request, struct attach_vm *vm,
-                struct cli_ask *ask);
+struct cli_dumped {
+    struct attach_graph_request request;
+    char text[ATTACH_REQUEST_TEXT_MAX]; /* what the name of the file is made of, if it was asked */
+};
 
-/* Says what came of it, if there is no file. Returns CLI_WRONG. */
-int cli_dumped_wrong(const struct cli *cli, const struct attach_graph_request *request);
+/* Asks the process for a dump. ask says how long it may take until it begins, and how a process is
+ * asked that was started without a signal for it. Returns false if it was not asked; ask->error
+ * says why. Several processes may write at a time. */
+bool cli_dumped_begin(const struct cli *cli, struct cli_dumped *dumped, struct attach_vm *vm,
+                      struct cli_ask *ask);
+
+/* Waits until the file is there. Returns a status; unless it is CLI_DONE, the user was told why
+ * there is none. */
+int cli_dumped_wait(const struct cli *cli, struct cli_dumped *dumped, long seconds);
 
 /* Where this program finds the file that the process has written: in the file system of the
  * process. */
