@@ -40,7 +40,7 @@ static const struct attach_want wants[] = {
     WANT(NUMBER, asked, "heapprof_request.asked")
     WANT(NUMBER, what, "heapprof_request.what")
     WANT(NUMBER, until, "heapprof_request.until_ns")
-    WANT(NUMBER, lease, "heapprof_request.for_ms")
+    WANT(NUMBER, term, "heapprof_request.for_ms")
     ATTACH_WANT_BYTES(struct attach_request, text, "heapprof_request.text", 1),
     WANT(NUMBER, door, "heapprof_request.door")
     WANT(NUMBER, heard, "heapprof_request.heard")
@@ -233,7 +233,7 @@ attach_request_send(struct attach_request *request, enum attach_request_what wha
     request->state = ATTACH_REQUEST_ASKED;
     if (write_number(request, &request->what, what) &&
         write_number(request, &request->until, (uint64_t)until) &&
-        write_number(request, &request->lease, for_ms) &&
+        write_number(request, &request->term, for_ms) &&
         attach_target_write(target, request->place.address + request->text.offset, text, length) &&
         write_number(request, &request->asked, request->number)) {
         wake(request);

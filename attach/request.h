@@ -37,7 +37,7 @@ struct attach_request {
     int      lock;           /* -1: it is not held */
     int64_t  contract, open_door, locked_door;
     struct attach_global place, comm_fds, event_fd;
-    struct attach_field asked, what, until, lease, text;
+    struct attach_field asked, what, until, term, text;
     struct attach_field door, heard, taken, answered, done, answer_text;
     uint32_t bytes;
     uint32_t number;

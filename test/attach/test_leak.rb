@@ -164,6 +164,28 @@ class TestHeapprofLeak < Test::Unit::TestCase
     end
   end
 
+  # The bell is the clock of the process's own thread: the time of the run is over.
+  def test_what_a_killed_command_has_started_ends_by_itself
+    in_directory do
+      bell, (input, to), (from, output) = Held::Bell.new, IO.pipe, IO.pipe
+      pid = Process.spawn({ "RUBYOPT" => nil, "RUBY_HEAPPROF" => nil }.merge(bell.env), *RUBY, "-e", "$stdout.syswrite(%(ready\n)); $stdin.gets",
+                          in: input, out: output, **bell.descriptors)
+      bell.begun
+      from.gets
+      command = Process.spawn(ENVIRONMENT, PROGRAM, "leak", "-q", "-d", "1000", pid.to_s)
+      sleep 0.001 until File.exist?("heap-#{pid}-1.rbgraph")
+      Process.kill(:KILL, command)
+      Process.wait(command)
+      assert_refused 1, /it is profiled already$/, "start", pid
+      assert bell.ring
+      assert_refused 1, /its heap is not profiled/, "snapshot", pid
+    ensure
+      Process.kill(:KILL, pid)
+      Process.wait(pid)
+      [input, to, from, output, bell].each(&:close)
+    end
+  end
+
   def test_a_process_that_ends_meanwhile
     serve("def work = exit!(true)") do |pid, input,|
       Open3.popen3(ENVIRONMENT, PROGRAM, "leak", "--seconds=2", pid.to_s) do |stdin, out, err, process|

@@ -34,7 +34,7 @@ struct heapprof_request rb_heapprof_request;
 static struct {
     int64_t until_ns;            /* of rb_heapprof_bell_now; 0: there is none */
     uint64_t epoch;              /* which run it is */
-} lease;
+} term;
 
 PRINTF_ARGS(static void answer(bool done, const char *format, ...), 2, 3);
 
@@ -78,9 +78,9 @@ start(const char *settings)
     if (!refusal && !rb_heapprof_start_with(&options)) refusal = "it ends";
     answer(!refusal, "%s", refusal ? refusal : "");
     if (refusal) return;
-    lease.epoch = rb_heapprof.epoch;
+    term.epoch = rb_heapprof.epoch;
     uint64_t for_ms = rb_heapprof_request.for_ms;
-    lease.until_ns = for_ms && for_ms < INT64_MAX / MS_NS / 2 ?
+    term.until_ns = for_ms && for_ms < INT64_MAX / MS_NS / 2 ?
         rb_heapprof_bell_now() + (int64_t)for_ms * MS_NS : 0;
 }
 
@@ -89,7 +89,7 @@ stop(void)
 {
     bool on = rb_heapprof_on;
 
-    lease.until_ns = 0;
+    term.until_ns = 0;
     if (on) rb_heapprof_stop();
     answer(on, "%s", on ? "" : "it is not profiled");
 }
@@ -115,9 +115,9 @@ carry_out(const struct heapprof_others *others)
 /* ---- our thread ---- */
 
 static bool
-lease_over_p(void)
+term_over_p(void)
 {
-    return lease.until_ns && rb_heapprof_bell_now() >= lease.until_ns;
+    return term.until_ns && rb_heapprof_bell_now() >= term.until_ns;
 }
 
 static bool
@@ -143,9 +143,9 @@ serve(const struct heapprof_others *others, void *unused)
     struct heapprof_request *request = &rb_heapprof_request;
     uint32_t number = __atomic_load_n(&request->heard, __ATOMIC_ACQUIRE);
 
-    if (lease_over_p()) {
-        lease.until_ns = 0;
-        if (rb_heapprof_on && rb_heapprof.epoch == lease.epoch) rb_heapprof_stop();
+    if (term_over_p()) {
+        term.until_ns = 0;
+        if (rb_heapprof_on && rb_heapprof.epoch == term.epoch) rb_heapprof_stop();
     }
     if (!waits_p(number)) return;
     if (take(number)) carry_out(others);
@@ -156,8 +156,8 @@ serve(const struct heapprof_others *others, void *unused)
 static bool
 wanted_p(int64_t *until_ns)
 {
-    if (lease.until_ns && lease.until_ns < *until_ns) *until_ns = lease.until_ns;
-    return lease_over_p() || waits_p(__atomic_load_n(&rb_heapprof_request.heard, __ATOMIC_ACQUIRE));
+    if (term.until_ns && term.until_ns < *until_ns) *until_ns = term.until_ns;
+    return term_over_p() || waits_p(__atomic_load_n(&rb_heapprof_request.heard, __ATOMIC_ACQUIRE));
 }
 
 static void
@@ -199,5 +199,5 @@ rb_heapprof_request_after_fork(void)
     struct heapprof_request *request = &rb_heapprof_request;
 
     request->heard = request->taken = request->answered = request->asked;
-    if (!lease.until_ns) rb_heapprof_own_thread_stop(HEAPPROF_DUTY_REQUEST);
+    if (!term.until_ns) rb_heapprof_own_thread_stop(HEAPPROF_DUTY_REQUEST);
 }

@@ -388,6 +388,56 @@ TEST_F(Process, ExecAfterVforkIsNoticed)
     Child::Until([&] { return attach_target_state(target_) == ATTACH_TARGET_ENDED; });
 }
 
+// ---- writing ----
+
+TEST_F(Process, WritesToAChildsMemoryAlone)
+{
+    int number = 17, copy = 0;
+    Child child([&] { Ready(); Stay(); });
+    child.Line();
+    Open(child.pid());
+    int other = 4711;
+    ASSERT_TRUE(attach_target_write(target_, AddressOf(&number), &other, sizeof(other)));
+    EXPECT_TRUE(attach_target_read(target_, AddressOf(&number), &copy, sizeof(copy)));
+    EXPECT_EQ(4711, copy);
+    EXPECT_EQ(17, number);
+    EXPECT_FALSE(attach_target_write(target_, 8, &other, sizeof(other)));
+}
+
+TEST_F(Process, AfterTheEndNothingIsWritten)
+{
+    int number = 17;
+    Child child([&] { Ready(); Stay(); });
+    child.Line();
+    Open(child.pid());
+    ASSERT_TRUE(attach_target_write(target_, AddressOf(&number), &number, sizeof(number)));
+    pid_t pid = child.pid();
+    child.Kill();
+    EXPECT_FALSE(attach_target_write(target_, AddressOf(&number), &number, sizeof(number)));
+    pid_t again = ForkAs(pid);
+    if (again < 0) GTEST_SKIP() << "needs root, to fork a process of a given number";
+    EXPECT_FALSE(attach_target_write(target_, AddressOf(&number), &number, sizeof(number)));
+    kill(again, SIGKILL);
+    waitpid(again, nullptr, 0);
+}
+
+// What was opened before the exec is another image.
+TEST_F(Process, AfterAnExecNothingIsWrittenUntilARefresh)
+{
+    Scratch scratch;
+    Child child(scratch.Compile("subject", "-pie -fPIE"));
+    child.Ready();
+    Open(child.pid());
+    child.Tell('x');
+    uint64_t after = child.Ready();
+    int32_t number = 5, copy = 0;
+    EXPECT_FALSE(attach_target_write(target_, after, &number, sizeof(number)));
+    ASSERT_TRUE(attach_target_refresh(target_, error_)) << error_;
+    ASSERT_TRUE(attach_target_write(target_, after, &number, sizeof(number)));
+    EXPECT_TRUE(attach_target_read(target_, after, &copy, sizeof(copy)));
+    EXPECT_EQ(5, copy);
+}
+
 // ---- what cannot be opened ----
 
 TEST_F(Process, NumbersOfNoProcess)
