@@ -61,6 +61,23 @@ class TestHeapProfLabels < Test::Unit::TestCase
     RUBY
   end
 
+  # The thread has a lease of the block's labels, which is a number, too. There are so many that none is the number of a set.
+  def test_in_a_thread_an_exclamation_mark_returns_the_labels_of_before_too
+    labelled(<<~'RUBY')
+      30.times { |i| HP.label(a: 1) { Thread.new { now }.join } }
+      HP.label(a: 1) do
+        Thread.new do
+          before = HP.label!(b: 2)
+          assert_equal({ a: "1" }, before.to_h)
+          HP.label(before) { assert_equal({ a: "1", b: "2" }, now) }
+          HP.label!(before)
+          assert_equal({ a: "1" }, now)
+          Thread.new { HP.label(before) { assert_equal({ a: "1" }, now) } }.join
+        end.join
+      end
+    RUBY
+  end
+
   def test_however_a_block_is_left_the_labels_are_those_of_before
     labelled(<<~'RUBY')
       HP.label(a: 1) do

@@ -17,9 +17,10 @@
 
 static VALUE cLabel;
 
-/* What label! returns says all that a fiber had: exact, else it is a set. */
+/* What label! returns is exact: it has the state, too, with the lease of a thread. */
 struct label {
     rb_heapprof_label_state state;
+    uint32_t set;
     bool exact;
 };
 
@@ -29,12 +30,12 @@ static const rb_data_type_t label_type = {
 };
 
 static VALUE
-new_label(VALUE klass, rb_heapprof_label_state state, bool exact)
+new_label(VALUE klass, struct label value)
 {
     struct label *label;
     VALUE object = TypedData_Make_Struct(klass, struct label, &label_type, label);
 
-    *label = (struct label){ state, exact };
+    *label = value;
     return rb_obj_freeze(object);
 }
 
@@ -236,12 +237,6 @@ label_of(VALUE object)
                ? RTYPEDDATA_GET_DATA(object) : NULL;
 }
 
-static uint32_t
-set_of(const struct label *label)
-{
-    return rb_heapprof_label_state_label(label->state) & INT32_MAX;
-}
-
 /* A state has no more bits than a Fixnum (vm/labels/labels.c). */
 static inline VALUE
 fixnum_of(rb_heapprof_label_state state)
@@ -258,7 +253,7 @@ begin(rb_execution_context_t *ec, VALUE labels)
     const struct label *label = label_of(labels);
 
     if (label) {
-        uint32_t set = rb_heapprof_label_both(base, set_of(label));
+        uint32_t set = rb_heapprof_label_both(base, label->set);
         return fixnum_of(rb_heapprof_label_begin(ec, set, false));
     }
     struct reading reading = read_labels(base, labels);
@@ -274,7 +269,8 @@ rb_heapprof_label_api_begin(rb_execution_context_t *ec, VALUE labels)
 {
     if (SPECIAL_CONST_P(labels) || RBASIC_CLASS(labels) != cLabel || !rb_heapprof_label_none_p(ec))
         return begin(ec, labels);
-    return fixnum_of(rb_heapprof_label_begin_first(ec, set_of(RTYPEDDATA_DATA(labels))));
+    const struct label *label = RTYPEDDATA_DATA(labels);
+    return fixnum_of(rb_heapprof_label_begin_first(ec, label->set));
 }
 
 VALUE
@@ -288,16 +284,15 @@ rb_heapprof_label_api_end(rb_execution_context_t *ec, VALUE before)
 VALUE
 rb_heapprof_label_api_change(rb_execution_context_t *ec, VALUE labels)
 {
-    rb_heapprof_label_state state = rb_heapprof_label_state_of(ec);
     const struct label *label = label_of(labels);
+    struct label before = { rb_heapprof_label_state_of(ec), rb_heapprof_label_set_of(ec), true };
 
     if (label && label->exact) ec->heapprof_label = rb_heapprof_label_state_label(label->state);
     else {
-        uint32_t base = rb_heapprof_label_set_of(ec);
-        rb_heapprof_label_change(ec, label ? rb_heapprof_label_both(base, set_of(label))
-                                           : read_known(base, labels).set);
+        rb_heapprof_label_change(ec, label ? rb_heapprof_label_both(before.set, label->set)
+                                           : read_known(before.set, labels).set);
     }
-    return new_label(cLabel, state, true);
+    return new_label(cLabel, before);
 }
 
 /* The text of a file may be anything. */
@@ -349,7 +344,7 @@ static VALUE
 label_s_new(int argc, VALUE *argv, VALUE klass)
 {
     rb_check_arity(argc, 1, 1);
-    return new_label(klass, rb_heapprof_label_state_for(read_known(0, argv[0]).set), false);
+    return new_label(klass, (struct label){ .set = read_known(0, argv[0]).set });
 }
 
 static VALUE
@@ -357,7 +352,7 @@ label_to_h(VALUE self)
 {
     const struct label *label = rb_check_typeddata(self, &label_type);
 
-    return hash_of(set_of(label));
+    return hash_of(label->set);
 }
 
 static VALUE

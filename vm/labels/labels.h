@@ -32,17 +32,11 @@ rb_heapprof_label_state_of(const rb_execution_context_t *ec)
     return (uint64_t)ec->heapprof_label << HEAPPROF_SCOPE_BITS | ec->heapprof_scope;
 }
 
-/* The label of a state: a set, or a lease. A state with that set. */
+/* The label of a state: a set, or a lease. */
 static inline uint32_t
 rb_heapprof_label_state_label(rb_heapprof_label_state state)
 {
     return (uint32_t)(state >> HEAPPROF_SCOPE_BITS);
-}
-
-static inline rb_heapprof_label_state
-rb_heapprof_label_state_for(uint32_t set)
-{
-    return (uint64_t)set << HEAPPROF_SCOPE_BITS;
 }
 
 /* The usual case: a fiber without labels. Begins a block as rb_heapprof_label_begin does. */
