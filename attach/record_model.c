@@ -229,12 +229,7 @@ waits_of(const struct record_making *making, uint32_t stack)
 static bool
 reserved_p(const struct heapprof_label *label)
 {
-    static const char *const keys[] = HEAPPROF_LABEL_RESERVED;
-
-    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-        if (!strcmp(label->key, keys[i])) return true;
-    }
-    return !strcmp(label->key, HEAPPROF_LABEL_THREAD);
+    return rb_heapprof_label_reserved_p(label->key) || !strcmp(label->key, HEAPPROF_LABEL_THREAD);
 }
 
 /* Adds the labels that the program has given. Returns false without memory. */

@@ -13,8 +13,6 @@
 
 #include <string.h>
 
-#include "base/utf8.h"
-
 /* Room for sets that have "(other)", when there is none for new values. */
 #define SETS_OF_OTHERS 64
 
@@ -108,6 +106,32 @@ write_text(const struct heapprof_label_sets *sets, uint32_t base,
 
 /* ---- limits ---- */
 
+bool
+rb_heapprof_label_reserved_p(const char *key)
+{
+    static const char *const keys[] = HEAPPROF_LABEL_RESERVED;
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+        if (!strcmp(key, keys[i])) return true;
+    }
+    return false;
+}
+
+size_t
+rb_heapprof_label_value(char out[HEAPPROF_LABEL_VALUE_ROOM], const char *value, size_t length)
+{
+    if (length == 0) {
+        value = HEAPPROF_LABEL_EMPTY;
+        length = sizeof(HEAPPROF_LABEL_EMPTY) - 1;
+    }
+    length = rb_heapprof_utf8_piece(value, length, HEAPPROF_LABEL_VALUE_BYTES);
+    length = rb_heapprof_utf8_copy(out, value, length);
+    for (size_t i = 0; i < length; i++) {
+        if (out[i] == '\0') out[i] = ' ';
+    }
+    return rb_heapprof_utf8_piece(out, length, HEAPPROF_LABEL_VALUE_BYTES);
+}
+
 /* Returns the key's place in keys, or HEAPPROF_LABEL_KEYS if there is no room for it. */
 static uint32_t
 key_number(struct heapprof_label_sets *sets, const char *key, size_t length)
@@ -156,6 +180,12 @@ intern(struct heapprof_label_sets *sets, const struct label_text *text, uint32_t
 }
 
 /* ---- sets ---- */
+
+bool
+rb_heapprof_label_sets_known_p(const struct heapprof_label_sets *sets, uint32_t set)
+{
+    return set == 0 || (set < sets->texts.numbers.end && sets->texts.all[set].length > 0);
+}
 
 static void
 make_other(struct heapprof_label_sets *sets, struct heapprof_label *label)

@@ -15,11 +15,13 @@
 #include <stdbool.h>
 
 #include "base/strings.h"
+#include "base/utf8.h"
 
 enum {
     HEAPPROF_LABEL_KEYS = 16,          /* keys of a process */
     HEAPPROF_LABEL_KEY_BYTES = 64,
     HEAPPROF_LABEL_VALUE_BYTES = 128,
+    HEAPPROF_LABEL_VALUE_ROOM = HEAPPROF_UTF8_MAX(HEAPPROF_LABEL_VALUE_BYTES),
     HEAPPROF_LABEL_VALUES = 1000,      /* values of a key, unless something else is set */
     HEAPPROF_LABEL_SETS = 65535,
     HEAPPROF_LABEL_TEXT_BYTES =
@@ -30,6 +32,9 @@ enum {
 #define HEAPPROF_LABEL_LEASED (UINT32_C(1) << 31)
 
 #define HEAPPROF_LABEL_OTHER "(other)"
+
+/* What stands for a value without text: pprof has no empty one. */
+#define HEAPPROF_LABEL_EMPTY "(empty)"
 
 /* A value that is not known yet (late_sites.h). */
 #define HEAPPROF_LABEL_UNNAMED "(before routing)"
@@ -64,6 +69,17 @@ struct heapprof_label {
     const char *key, *value;           /* with a NUL behind them */
     size_t key_length, value_length;
 };
+
+/* Whether a key is in HEAPPROF_LABEL_RESERVED. */
+bool rb_heapprof_label_reserved_p(const char *key);
+
+/* Writes any bytes as the value of a label: UTF-8 without a NUL, cut at a character, not empty.
+ * Returns its length. */
+size_t rb_heapprof_label_value(char out[HEAPPROF_LABEL_VALUE_ROOM], const char *value,
+                               size_t length);
+
+/* Whether there is a set with that number. */
+bool rb_heapprof_label_sets_known_p(const struct heapprof_label_sets *sets, uint32_t set);
 
 /* A set with that label in addition, or in place of the one with that key. What cannot be had is
  * left out. A key has 1 to HEAPPROF_LABEL_KEY_BYTES - 1 bytes; a value that is longer than its

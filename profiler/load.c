@@ -243,18 +243,6 @@ load_owner(struct loading *loading, const struct heapprof_samples *samples,
     return !place[0] || load_place(loading, place, &row->owner_stack);
 }
 
-/* What heapprof itself says of a sample. */
-static bool
-reserved_p(const char *key)
-{
-    static const char *const keys[] = HEAPPROF_LABEL_RESERVED;
-
-    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-        if (!strcmp(key, keys[i])) return true;
-    }
-    return false;
-}
-
 static int
 compare_keys(const void *left, const void *right)
 {
@@ -295,7 +283,8 @@ load_labels(struct loading *loading, const struct heapprof_samples *samples, uin
         const char *value = rb_heapprof_model_string(samples->model, from->str, NULL);
         size_t key_length = strlen(key), value_length = strlen(value);
         if (!key_length || key_length >= HEAPPROF_LABEL_KEY_BYTES ||
-            value_length > HEAPPROF_LABEL_VALUE_BYTES || !from->str || reserved_p(key)) continue;
+            value_length > HEAPPROF_LABEL_VALUE_BYTES || !from->str ||
+            rb_heapprof_label_reserved_p(key)) continue;
         labels[count++] = (struct heapprof_label){ .key = key, .key_length = key_length,
                                                    .value = value, .value_length = value_length };
     }

@@ -330,7 +330,9 @@ typedef uint32_t rb_heapprof_label_t;
 
 /**
  * A set like base in which key is value, which has `length` bytes; value NULL takes the key away.
- * What is beyond the limits (ObjectSpace::HeapProfile.label) is left out, or "(other)".
+ * A key has 1 to 63 bytes of UTF-8. Any bytes may be a value. What is beyond the limits
+ * (ObjectSpace::HeapProfile.label) is left out, or "(other)"; so is a key that heapprof itself
+ * uses, such as "thread". A base that is no label set has no labels.
  */
 rb_heapprof_label_t rb_heapprof_label_with(rb_heapprof_label_t base, const char *key,
                                            const char *value, size_t length);

@@ -399,6 +399,63 @@ class TestHeapProfCapi < Test::Unit::TestCase
     end
   end
 
+  LABELS = <<~'RUBY'
+    HP = ObjectSpace::HeapProfile
+    def with(...) = HeapProfCAPI.label_with(...)
+    # What the fiber has with that set.
+    def labels_of(set)
+      before = HeapProfCAPI.label_set(set)
+      HP.labels
+    ensure
+      HeapProfCAPI.label_set(before)
+    end
+  RUBY
+
+  def test_labels_are_those_of_ruby
+    in_child(LABELS + <<~'RUBY')
+      cart = with(0, "endpoint", "/cart")
+      tenant = with(cart, "tenant", "b2b")
+      assert_equal 0, HeapProfCAPI.label_set(tenant)
+      assert_equal tenant, HeapProfCAPI.label_get
+      assert_equal({ endpoint: "/cart", tenant: "b2b" }, HP.labels)
+      HP.label(shard: 7) { assert_equal({ endpoint: "/cart", shard: "7", tenant: "b2b" }, HP.labels) }
+      HP.label(tenant: nil) { assert_equal cart, HeapProfCAPI.label_get }
+      assert_equal tenant, HeapProfCAPI.label_set(0)
+      assert_equal({}, HP.labels)
+      assert_equal cart, with(tenant, "tenant", nil)
+      assert_equal 0, with(cart, "endpoint", nil)
+      HP.label(late: :endpoint) do
+        HeapProfCAPI.label_set(with(HeapProfCAPI.label_get, "endpoint", "/pay"))
+        assert_equal({ endpoint: "/pay" }, HP.labels)
+      end
+    RUBY
+  end
+
+  def test_labels_of_any_bytes_are_text
+    in_child(LABELS + <<~'RUBY')
+      { "" => "(empty)", "a\0thread\0b" => "a thread b", "\xff" => "\\xFF", "ü" * 100 => "ü" * 64,
+        "x" * 1_000_000 => "x" * 128 }.each do |value, kept|
+        assert_equal({ a: kept }, labels_of(with(0, "a", value)))
+      end
+    RUBY
+  end
+
+  def test_labels_that_cannot_be_are_left_out
+    in_child(LABELS + <<~'RUBY')
+      cart = with(0, "endpoint", "/cart")
+      ["thread", "class", "pid", "", "k" * 64, "k" * 1000, "\xff"].each do |key|
+        assert_equal cart, with(cart, key, "x"), key
+        assert_equal cart, with(cart, key, nil), key
+      end
+      assert_equal({ "k" * 63 => "x" }, labels_of(with(0, "k" * 63, "x")).transform_keys(&:to_s))
+      [1000, 2**28, 2**31, 2**31 + 16, 2**32 - 1].each do |unknown|
+        assert_equal({ a: "x" }, labels_of(with(unknown, "a", "x")))
+        assert_equal 0, with(unknown, "a", nil)
+        assert_equal({}, labels_of(unknown))
+      end
+    RUBY
+  end
+
   def test_started_by_the_environment_it_is_running_and_can_be_read
     in_directory do
       script = REQUIRE + "p HeapProfCAPI.running_p != 0, HeapProfCAPI.start_default, HeapProfCAPI.stat[:interval_bytes], " \

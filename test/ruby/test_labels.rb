@@ -104,7 +104,8 @@ class TestHeapProfLabels < Test::Unit::TestCase
   def test_what_is_no_label_is_told_by_name
     labelled(<<~'RUBY')
       { { class: "A" } => /:class/, { "thread" => "A" } => /"thread"/, { a: [] } => /:a.*Array/, { 1 => "A" } => /not 1/,
-        { inherit: :never } => /:keep/, { "" => "A" } => /1 to 63/, "a" => /not a String/ }.each do |labels, message|
+        { inherit: :never } => /:keep/, { "" => "A" } => /1 to 63/,
+        { "ü".encode("ISO-8859-1") => "A" } => /in UTF-8/, "a" => /not a String/ }.each do |labels, message|
         assert_raise_with_message(ArgumentError, message) { HP.label(labels) { flunk } }
         assert_raise_with_message(ArgumentError, message) { HP.label!(labels) }
       end
@@ -116,8 +117,8 @@ class TestHeapProfLabels < Test::Unit::TestCase
 
   def test_values_are_text_of_at_most_128_bytes
     labelled(<<~'RUBY')
-      HP.label(a: 1.5, b: true, c: "x" * 200, d: "\xff", e: "a\0b", f: "ü".encode("UTF-16LE"), "g" => :s) do
-        assert_equal({ a: "1.5", b: "true", c: "x" * 128, d: "\\xFF", e: "a b", f: "ü", g: "s" }, now)
+      HP.label(a: 1.5, b: true, c: "x" * 200, d: "\xff", e: "a\0b", f: "ü".encode("UTF-16LE"), "g" => :s, h: "") do
+        assert_equal({ a: "1.5", b: "true", c: "x" * 128, d: "\\xFF", e: "a b", f: "ü", g: "s", h: "(empty)" }, now)
       end
     RUBY
   end
@@ -236,6 +237,30 @@ class TestHeapProfLabels < Test::Unit::TestCase
       HP.label(endpoint: "/cart") { $kept = "x" * 1_000_000 }
       rows = HP.snapshot(owners: false).select { |sample| sample.inuse_malloc_space > 900_000 }
       assert_equal [{ endpoint: "/cart" }], rows.map(&:labels)
+    RUBY
+  end
+
+  def test_a_name_of_a_thread_is_cut_at_a_character
+    labelled(<<~'RUBY')
+      HP.start(interval: 1)
+      class Item; end
+      Kept = Thread.new { Thread.current.name = "x" + "ü" * 100; Item.new }.value
+      assert_equal({ { thread: "x" + "ü" * 63 } => 1 }, labels_of(HP.snapshot, "Item"))
+    RUBY
+  end
+
+  def test_the_files_of_a_value_without_text_have_text
+    labelled(<<~'RUBY')
+      require "stringio"
+      HP.start(interval: 1)
+      class Item; end
+      Kept = HP.label(tenant: "") { Item.new }
+      profile = HP.snapshot
+      file = StringIO.new
+      profile.write(file)
+      [profile, HP.load(StringIO.new(file.string))].each do |each|
+        assert_equal({ { tenant: "(empty)" } => 1 }, labels_of(each, "Item"))
+      end
     RUBY
   end
 

@@ -10,7 +10,6 @@
 #include "internal/hash.h"
 #include "internal/string.h"
 #include "ruby/encoding.h"
-#include "base/utf8.h"
 #include "vm/labels/labels.h"
 #include "vm/labels/sets.h"
 #include "profiler/label_sets.h"
@@ -57,7 +56,6 @@ struct known_labels {
 static struct heapprof_label
 read_key(VALUE key)
 {
-    static const char *const reserved[] = HEAPPROF_LABEL_RESERVED;
     VALUE name = SYMBOL_P(key) ? rb_sym2str(key) : key;
 
     if (!RB_TYPE_P(name, T_STRING))
@@ -67,14 +65,14 @@ read_key(VALUE key)
     if (label.key_length == 0 || label.key_length >= HEAPPROF_LABEL_KEY_BYTES)
         rb_raise(rb_eArgError, "label: a key has 1 to %d bytes, not %"PRIuSIZE,
                  HEAPPROF_LABEL_KEY_BYTES - 1, label.key_length);
+    int range = rb_enc_str_coderange(name);
     if (memchr(label.key, '\0', label.key_length) ||
-        rb_enc_str_coderange(name) == ENC_CODERANGE_BROKEN)
-        rb_raise(rb_eArgError, "label: a key is text, not %+"PRIsVALUE, key);
-    bool thread = !strcmp(StringValueCStr(name), HEAPPROF_LABEL_THREAD);
-    for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++) {
-        if (thread || !strcmp(label.key, reserved[i]))
-            rb_raise(rb_eArgError, "label: the key %+"PRIsVALUE" is heapprof's own", key);
-    }
+        (range != ENC_CODERANGE_7BIT &&
+         (range == ENC_CODERANGE_BROKEN || rb_enc_get_index(name) != rb_utf8_encindex())))
+        rb_raise(rb_eArgError, "label: a key is text in UTF-8, not %+"PRIsVALUE, key);
+    const char *text = StringValueCStr(name);
+    if (rb_heapprof_label_reserved_p(text) || !strcmp(text, HEAPPROF_LABEL_THREAD))
+        rb_raise(rb_eArgError, "label: the key %+"PRIsVALUE" is heapprof's own", key);
     return label;
 }
 
@@ -100,24 +98,13 @@ value_text(VALUE key, VALUE value)
 static uint32_t
 add(uint32_t set, struct heapprof_label *label, VALUE text)
 {
-    char bytes[HEAPPROF_UTF8_MAX(HEAPPROF_LABEL_VALUE_BYTES)];
-    size_t length = (size_t)RSTRING_LEN(text);
+    char value[HEAPPROF_LABEL_VALUE_ROOM];
 
-    if (length > HEAPPROF_LABEL_VALUE_BYTES)
-        length = rb_heapprof_utf8_piece(RSTRING_PTR(text), length, HEAPPROF_LABEL_VALUE_BYTES);
-    label->value = RSTRING_PTR(text);
-    label->value_length = length;
-    if (rb_enc_str_coderange(text) != ENC_CODERANGE_7BIT ||
-        memchr(label->value, '\0', label->value_length)) {
-        label->value_length = rb_heapprof_utf8_copy(bytes, label->value, length);
-        for (size_t i = 0; i < label->value_length; i++) {
-            if (bytes[i] == '\0') bytes[i] = ' ';
-        }
-        label->value = bytes;
-    }
-    set = rb_heapprof_label_add(set, label);
+    label->value = value;
+    label->value_length =
+        rb_heapprof_label_value(value, RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
     RB_GC_GUARD(text);
-    return set;
+    return rb_heapprof_label_add(set, label);
 }
 
 static void

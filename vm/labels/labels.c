@@ -20,7 +20,6 @@
 #include "vm/labels/labels.h"
 #include "gc/interpreter.h"
 #include "ruby/heapprof.h"
-#include "base/utf8.h"
 #include "vm/labels/late.h"
 #include "vm/labels/sets.h"
 #include "vm/labels/tables.h"
@@ -246,13 +245,12 @@ rb_heapprof_label_name(rb_thread_t *thread, VALUE name)
 {
     struct heapprof_label label = { .key = HEAPPROF_LABEL_THREAD,
                                     .key_length = sizeof(HEAPPROF_LABEL_THREAD) - 1 };
-    char text[HEAPPROF_UTF8_MAX(HEAPPROF_LABEL_VALUE_BYTES)];
+    char text[HEAPPROF_LABEL_VALUE_ROOM];
     uint32_t set = 0;
 
     if (!NIL_P(name)) {
-        size_t length = (size_t)RSTRING_LEN(name);
-        if (length > HEAPPROF_LABEL_VALUE_BYTES) length = HEAPPROF_LABEL_VALUE_BYTES;
-        label.value_length = rb_heapprof_utf8_copy(text, RSTRING_PTR(name), length);
+        label.value_length =
+            rb_heapprof_label_value(text, RSTRING_PTR(name), (size_t)RSTRING_LEN(name));
         label.value = text;
         set = rb_heapprof_label_add(0, &label);
     }
@@ -278,18 +276,35 @@ rb_heapprof_label_resume(rb_execution_context_t *ec, uint64_t paused)
 
 /* ---- the C API (ruby/heapprof.h) ---- */
 
+/* C code may pass anything: a number that is no set is that of no labels. */
+static uint32_t
+given(uint32_t set)
+{
+    return rb_heapprof_label_set_p(set) ? set : 0;
+}
+
+static bool
+key_p(const char *key)
+{
+    char copy[HEAPPROF_UTF8_MAX(HEAPPROF_LABEL_KEY_BYTES)];
+    size_t length = strnlen(key, HEAPPROF_LABEL_KEY_BYTES);
+
+    return length > 0 && length < HEAPPROF_LABEL_KEY_BYTES &&
+           rb_heapprof_utf8_copy(copy, key, length) == length &&
+           !rb_heapprof_label_reserved_p(key) && strcmp(key, HEAPPROF_LABEL_THREAD);
+}
+
 rb_heapprof_label_t
 rb_heapprof_label_with(rb_heapprof_label_t base, const char *key, const char *value, size_t length)
 {
-    char text[HEAPPROF_UTF8_MAX(HEAPPROF_LABEL_VALUE_BYTES)];
-    size_t key_length = strlen(key);
+    char text[HEAPPROF_LABEL_VALUE_ROOM];
+    struct heapprof_label label = { .key = key, .value = text };
 
-    if (!value) return rb_heapprof_label_remove(base, key, key_length);
-    if (length > HEAPPROF_LABEL_VALUE_BYTES)
-        length = rb_heapprof_utf8_piece(value, length, HEAPPROF_LABEL_VALUE_BYTES);
-    struct heapprof_label label = { .key = key, .key_length = key_length, .value = text };
-    label.value_length = rb_heapprof_utf8_copy(text, value, length);
-    return rb_heapprof_label_add(base, &label);
+    if (!key_p(key)) return given(base);
+    label.key_length = strlen(key);
+    if (!value) return rb_heapprof_label_remove(given(base), key, label.key_length);
+    label.value_length = rb_heapprof_label_value(text, value, length);
+    return rb_heapprof_label_add(given(base), &label);
 }
 
 rb_heapprof_label_t
@@ -298,7 +313,7 @@ rb_heapprof_label_set(rb_heapprof_label_t label)
     rb_execution_context_t *ec = GET_EC();
     rb_heapprof_label_t before = rb_heapprof_label_set_of(ec);
 
-    rb_heapprof_label_change(ec, label);
+    rb_heapprof_label_change(ec, given(label));
     return before;
 }
 

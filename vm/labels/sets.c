@@ -80,6 +80,18 @@ tell_left_out(teller *tell, const struct heapprof_label *label)
 
 /* ---- sets ---- */
 
+bool
+rb_heapprof_label_set_p(uint32_t set)
+{
+    unsigned int lev;
+
+    if (set == 0) return true;
+    RB_VM_LOCK_ENTER_LEV(&lev);
+    bool known = rb_heapprof_label_sets_known_p(all_sets(), set);
+    RB_VM_LOCK_LEAVE_LEV(&lev);
+    return known;
+}
+
 uint32_t
 rb_heapprof_label_add(uint32_t base, const struct heapprof_label *label)
 {

@@ -8,6 +8,9 @@
 struct heapprof_label; /* profiler/label_sets.h */
 struct heapprof_mem;
 
+/* Whether there is a set with that number. */
+bool rb_heapprof_label_set_p(uint32_t set);
+
 /* Makes sets. both: more decides where both have a key. */
 uint32_t rb_heapprof_label_add(uint32_t base, const struct heapprof_label *label);
 uint32_t rb_heapprof_label_remove(uint32_t base, const char *key, size_t key_length);

@@ -360,6 +360,29 @@ setup_again(VALUE self, VALUE object)
     return rb_obj_setup(object, RBASIC_CLASS(object), RBASIC(object)->flags & ~SAMPLED_BIT);
 }
 
+/* ---- labels ---- */
+
+static VALUE
+label_with(VALUE self, VALUE base, VALUE key, VALUE value)
+{
+    const char *text = NIL_P(value) ? NULL : RSTRING_PTR(value);
+
+    return UINT2NUM(rb_heapprof_label_with(NUM2UINT(base), StringValueCStr(key), text,
+                                           text ? (size_t)RSTRING_LEN(value) : 0));
+}
+
+static VALUE
+label_set(VALUE self, VALUE label)
+{
+    return UINT2NUM(rb_heapprof_label_set(NUM2UINT(label)));
+}
+
+static VALUE
+label_get(VALUE self)
+{
+    return UINT2NUM(rb_heapprof_label_get());
+}
+
 void
 Init_heapprof_capi(void)
 {
@@ -384,6 +407,9 @@ Init_heapprof_capi(void)
     rb_define_singleton_method(capi, "write", write_to, 2);
     rb_define_singleton_method(capi, "dump_graph", dump_graph, 3);
     rb_define_singleton_method(capi, "allocation_stack", allocation_stack, 2);
+    rb_define_singleton_method(capi, "label_with", label_with, 3);
+    rb_define_singleton_method(capi, "label_set", label_set, 1);
+    rb_define_singleton_method(capi, "label_get", label_get, 0);
     rb_define_singleton_method(capi, "flagged?", flagged_p, 1);
     rb_define_singleton_method(capi, "set_flag", set_flag, 2);
     rb_define_singleton_method(capi, "setup_again", setup_again, 1);

@@ -177,6 +177,29 @@ TEST_F(LabelSets, EqualAModel)
     }
 }
 
+TEST_F(LabelSets, ANumberThatIsNoSetIsNotKnown)
+{
+    EXPECT_TRUE(rb_heapprof_label_sets_known_p(&sets_, 0));
+    EXPECT_FALSE(rb_heapprof_label_sets_known_p(&sets_, 1));
+    uint32_t cart = With(0, "endpoint", "/cart");
+    EXPECT_TRUE(rb_heapprof_label_sets_known_p(&sets_, cart));
+    for (uint32_t set : {cart + 1, UINT32_C(1) << 20, HEAPPROF_LABEL_LEASED, UINT32_MAX})
+        EXPECT_FALSE(rb_heapprof_label_sets_known_p(&sets_, set)) << set;
+}
+
+TEST_F(LabelSets, AnyBytesAreAValue)
+{
+    auto kept = [](const std::string &bytes) {
+        char out[HEAPPROF_LABEL_VALUE_ROOM];
+        return std::string(out, rb_heapprof_label_value(out, bytes.data(), bytes.size()));
+    };
+    EXPECT_EQ("(empty)", kept(""));
+    EXPECT_EQ("a b", kept(std::string("a\0b", 3)));
+    EXPECT_EQ("\\xFF", kept("\xff"));
+    EXPECT_EQ(std::string(127, 'x'), kept(std::string(127, 'x') + "\xc3\xbc"));
+    EXPECT_EQ(128u, kept(std::string(1000, '\xff')).size());
+}
+
 TEST_F(LabelSets, ATextThatIsNotWholeIsNotRead)
 {
     const char text[] = "key\0value\0next";
