@@ -576,6 +576,15 @@ class TestHeapProfLabels < Test::Unit::TestCase
     RUBY
   end
 
+  def test_inherit_is_of_a_block
+    labelled(<<~'RUBY')
+      [-> { HP.label!(a: 1, inherit: :keep) }, -> { HP::Label.new(a: 1, inherit: :keep) }].each do |wrong|
+        assert_equal "label: inherit: wants a block of label", assert_raise(ArgumentError, &wrong).message
+      end
+      assert_equal({}, now)
+    RUBY
+  end
+
   def test_what_is_beyond_the_limits_is_counted
     in_directory do
       script = <<~'RUBY'

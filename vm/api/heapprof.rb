@@ -767,7 +767,7 @@ module ObjectSpace
       # :call-seq:
       #   Label.new(labels) -> label
       #
-      # [labels] As those of HeapProfile.label, except +late+.
+      # [labels] As those of HeapProfile.label, except +late+ and +inherit+, which want a block.
 
       ##
       # :method: to_h

@@ -204,13 +204,14 @@ read_labels(uint32_t base, VALUE labels)
     return reading;
 }
 
-/* The same where there is no block in which a name could come. */
+/* The same where there is no block: a name could come in it, and threads could be made in it. */
 static struct reading
 read_known(uint32_t base, VALUE labels)
 {
     struct reading reading = read_labels(base, labels);
 
     if (reading.unnamed) rb_raise(rb_eArgError, "label: late: wants a block of label");
+    if (reading.keep) rb_raise(rb_eArgError, "label: inherit: wants a block of label");
     return reading;
 }
 
