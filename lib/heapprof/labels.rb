@@ -7,12 +7,14 @@
 #   Heapprof::Labels.with(job: "ImportJob") { import }
 #
 # A gem that labels its users' memory carries a copy of this file, so that it runs on every Ruby. On this one the methods are those of
-# ObjectSpace::HeapProfile, and copies of several gems do no harm. Its syntax is that of old Rubies.
+# ObjectSpace::HeapProfile. If several gems have copies, the first one that is loaded counts. Its syntax is that of old Rubies.
 
 module Heapprof
   module Labels
     class << self
-      if defined?(ObjectSpace::HeapProfile.label)
+      if method_defined?(:with)
+        # Another copy has been loaded.
+      elsif defined?(ObjectSpace::HeapProfile.label)
         # Runs the block with these labels, as ObjectSpace::HeapProfile.label.
         def with(labels, &block)
           ObjectSpace::HeapProfile.label(labels, &block)
