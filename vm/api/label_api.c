@@ -308,16 +308,12 @@ rb_heapprof_label_hash(const char *text, size_t length)
     return hash;
 }
 
-/* The text may move while objects are made. */
 static VALUE
 hash_of(uint32_t set)
 {
-    char copy[HEAPPROF_LABEL_TEXT_BYTES];
-    size_t length = 0;
-    const char *text = set ? rb_heapprof_label_text_of(set, &length) : "";
+    char text[HEAPPROF_LABEL_TEXT_BYTES];
 
-    memcpy(copy, text, length);
-    return rb_heapprof_label_hash(copy, length);
+    return rb_heapprof_label_hash(text, rb_heapprof_label_copy(set, text));
 }
 
 VALUE

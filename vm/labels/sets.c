@@ -216,6 +216,19 @@ rb_heapprof_label_text_of(uint32_t set, size_t *length)
     return rb_heapprof_label_sets_text(all_sets(), set, length);
 }
 
+size_t
+rb_heapprof_label_copy(uint32_t set, char *out)
+{
+    size_t length;
+    unsigned int lev;
+
+    RB_VM_LOCK_ENTER_LEV(&lev);
+    const char *text = rb_heapprof_label_text_of(set, &length);
+    memcpy(out, text, length);
+    RB_VM_LOCK_LEAVE_LEV(&lev);
+    return length;
+}
+
 void
 rb_heapprof_label_limit(uint32_t values)
 {
