@@ -331,8 +331,9 @@ module ObjectSpace
     #
     # [labels] Keys and values, as <tt>endpoint: "POST /cart", tenant: "b2b"</tt>, in addition to those
     #          of an outer block; +nil+ takes a key away. Or a Label, for which nothing is made. Values
-    #          are text, numbers, true or false. There are at most 16 keys, and 1000 values of each
-    #          (+labels+ of RUBY_HEAPPROF); a value beyond is "(other)". So never use an ID as a value.
+    #          are text, numbers, true or false. A process may have 16 different keys; a key beyond is
+    #          left out. Each may have 1000 values (+labels+ of RUBY_HEAPPROF); a value beyond is
+    #          "(other)". So never use an ID as a value.
     #          With <tt>inherit: :keep</tt>, threads that are made in the block keep its labels. With
     #          <tt>late: :endpoint</tt>, the value of this key is not known yet (see below).
     #
@@ -350,7 +351,7 @@ module ObjectSpace
     #   end
     #
     # It costs a method call if the profiler does not run. Raises ArgumentError for a key that heapprof
-    # itself uses, and for other objects.
+    # itself uses, and for arguments that are no labels.
     def self.label(labels)
       labels = Primitive.heapprof_label_begin(labels)
       begin
