@@ -24,7 +24,7 @@ struct attach_pending_sample {
     uint32_t stack, birth_gc;
     uint64_t size_bytes;
     float    weight;
-    uint32_t given;             /* string: the labels that the program has given */
+    uint32_t given;             /* what a site is told of its labels (profiler/sites.h) */
     struct attach_label label;
 };
 
@@ -151,7 +151,7 @@ attach_settle_free(struct attach_settling *settling, struct heapprof_mem *mem)
 
 struct sought {
     uint64_t key;
-    uint32_t given;  /* string: of a site, its labels */
+    uint32_t given;  /* of a site: what it is told of its labels */
     uint32_t number; /* 0: not there yet */
 };
 
@@ -302,7 +302,9 @@ find_sites(struct entering *entering)
     put_in_order(search);
     for (uint32_t number = 1; number < sites->numbers.end; number++) {
         const struct heapprof_site *site = &sites->all[number];
-        if (site->used) note(search, site_key(site->stack, site->class_id), site->label, number);
+        if (site->used)
+            note(search, site_key(site->stack, site->class_id), rb_heapprof_site_label(site),
+                 number);
     }
     return true;
 }
@@ -319,9 +321,9 @@ enter_site(struct entering *entering, uint32_t stack, uint32_t class_id, uint32_
     if (!HEAPPROF_NUMBERS_RESERVE(&sites->numbers, sites->mem, sites->all)) return 0;
     sought->number = rb_heapprof_numbers_next(&sites->numbers);
     rb_heapprof_numbers_take(&sites->numbers, &sites->all[sought->number].next_free);
-    sites->all[sought->number] =
-        (struct heapprof_site){ .used = true, .stack = stack, .class_id = class_id,
-                                .label = given };
+    struct heapprof_site *site = &sites->all[sought->number];
+    *site = (struct heapprof_site){ .used = true, .stack = stack, .class_id = class_id };
+    rb_heapprof_site_set_label(site, given);
     return sought->number;
 }
 
@@ -335,12 +337,13 @@ static bool
 pending_good_p(const struct heapprof_tables *tables, const struct attach_pending_sample *sample)
 {
     const struct heapprof_stacks *stacks = &tables->stacks;
+    uint32_t given = sample->given & (HEAPPROF_LABEL_STRINGS - 1);
 
     if (sample->stack &&
         (sample->stack >= stacks->numbers.end || !stacks->nodes[sample->stack].function))
         return false;
-    if (sample->given && (sample->given >= tables->strings.numbers.end ||
-                          !tables->strings.all[sample->given].length))
+    if (given &&
+        (given >= tables->strings.numbers.end || !tables->strings.all[given].length))
         return false;
     return amounts_good_p(sample->weight, sample->size_bytes) && sample->size_bytes <= UINT16_MAX;
 }

@@ -23,13 +23,6 @@
 
 #include "base/check.h"
 
-static void
-set_label(struct heapprof_site *site, uint32_t label)
-{
-    site->label = label & (HEAPPROF_LABEL_STRINGS - 1);
-    site->late = (label >> HEAPPROF_LABEL_BITS) & UINT8_MAX;
-}
-
 static uint64_t
 key_hash(const struct heapprof_site *key)
 {
@@ -114,7 +107,7 @@ rb_heapprof_sites_intern_called(struct heapprof_sites *sites, uint32_t stack, ui
                                         .c_path = c_path & INT32_MAX };
     uint32_t number;
 
-    set_label(&key, label);
+    rb_heapprof_site_set_label(&key, label);
     number = find(sites, &key);
     if (number) return number;
     if (!reserve(sites)) return 0;
@@ -241,7 +234,7 @@ rb_heapprof_sites_relabel(struct heapprof_sites *sites, uint32_t number, uint32_
 
     rb_heapprof_index_erase(&sites->index, number, hash_i, sites);
     rb_heapprof_numbers_change(&sites->numbers, number);
-    set_label(site, label);
+    rb_heapprof_site_set_label(site, label);
     uint32_t same = find(sites, site);
     if (same == 0) {
         rb_heapprof_index_insert(&sites->index, hash_i(sites, number), number);

@@ -127,7 +127,14 @@ rb_heapprof_site_identity(const struct heapprof_site *site)
     return site->class_id & ~HEAPPROF_SITE_OF_BLOCKS;
 }
 
-/* What intern was told of its labels. */
+/* Both ways: what intern is told of labels, and how a site has it. */
+static inline void
+rb_heapprof_site_set_label(struct heapprof_site *site, uint32_t label)
+{
+    site->label = label & (HEAPPROF_LABEL_STRINGS - 1);
+    site->late = (label >> HEAPPROF_LABEL_BITS) & UINT8_MAX;
+}
+
 static inline uint32_t
 rb_heapprof_site_label(const struct heapprof_site *site)
 {

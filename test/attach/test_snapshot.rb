@@ -272,6 +272,19 @@ class TestHeapprofSnapshot < Test::Unit::TestCase
     end
   end
 
+  # In a block whose endpoint is not known yet. The process waits in it, so that nothing is allocated behind it.
+  def test_equal_when_what_is_pending_waits_for_its_name
+    last = <<~'RUBY'
+      ObjectSpace::HeapProfile.label(late: :endpoint) do
+        HeapProfBarrier.take(1, 0, path, 0)
+        $stdout.syswrite("written\n")
+        $stdin.read
+        exit!
+      end
+    RUBY
+    assert_equal_profiles(WORK, settings: "interval=1", last:) { |texts,| assert_includes texts, "(before routing)" }
+  end
+
   def test_equal_with_samples_of_several_ractors
     script = WORK + <<~'RUBY'
       $VERBOSE = nil
