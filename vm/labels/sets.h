@@ -30,8 +30,8 @@ bool rb_heapprof_label_find(uint32_t set, struct heapprof_label *label);
 /* The text of a set, good until the next set is made; so the caller has the VM lock. */
 const char *rb_heapprof_label_text_of(uint32_t set, size_t *length);
 
-/* Copies the text of a set to out, which has room for HEAPPROF_LABEL_TEXT_BYTES. Returns its length.
- * It may be called while other Ractors make sets. */
+/* Copies the text of a set to out, which has room for HEAPPROF_LABEL_TEXT_BYTES. Returns its
+ * length. It may be called while other Ractors make sets. */
 size_t rb_heapprof_label_copy(uint32_t set, char *out);
 
 /* Sets how many values a key may have; 0: there are no labels. */
