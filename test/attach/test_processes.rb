@@ -148,12 +148,12 @@ class TestHeapprofProcesses < Test::Unit::TestCase
 
   # Each line of its stdin is a child that works until it is told to end.
   FORKS = <<~'RUBY'
-    def child_work = (1 + 1 until $ends)
+    def child_work = ($stdout.syswrite("forked\n"); 1 + 1 until $ends)
     def short = (Process.wait(fork { exit! }); $stdout.syswrite("short\n"))
     $ready.call
     while (line = $stdin.gets)
       next short if line == "short\n"
-      child = fork { trap(:USR1) { $ends = true }; $stdout.syswrite("forked\n"); child_work; exit! }
+      child = fork { trap(:USR1) { $ends = true }; child_work; exit! }
       $stdin.gets
       Process.kill(:USR1, child)
       Process.wait(child)
