@@ -25,11 +25,11 @@ class TestHeapprofLabels < Test::Unit::TestCase
       sleep
     RUBY
       assert_equal({ "cart" => { "endpoint" => "POST /cart", "tenant" => "b2b" }, "home" => { "endpoint" => "GET /" }, "none" => {},
-                     "" => { "job" => "a\e[31m", "task" => "" } }, labels_by_name(pid))
+                     "" => { "job" => "a\e[31m", "task" => "(empty)" } }, labels_by_name(pid))
       text = heapprof!("stacks", pid).out
       assert_match(/^Thread \d+ "cart": sleeping.*\n  labels: endpoint=POST \/cart, tenant=b2b\n    \S/, text)
       assert_match(/^Thread \d+ "none": sleeping.*\n    \S/, text)
-      assert_match(/^  labels: job=a\\x1B\[31m, task=\n/, text)
+      assert_match(/^  labels: job=a\\x1B\[31m, task=\(empty\)\n/, text)
     end
   end
 
