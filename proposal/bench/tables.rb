@@ -1,11 +1,12 @@
 # frozen_string_literal: true
 
+require_relative "accuracy"
 require_relative "loops"
 require_relative "mri"
 
 # tables.rb - one method a table.
 module Tables
-  ALL = %i[bias memory ractors off on yjit gem mri].freeze
+  ALL = %i[bias accuracy memory ractors off on yjit gem mri].freeze
   LOOPS = %w[object string array mixed append hash].freeze
   LISTENERS = (Loops::SETTINGS.keys - ["off", "heapprof-gem, every object"]).freeze
   ROUNDS = Integer(ENV.fetch("ROUNDS", 5))
@@ -116,7 +117,23 @@ module Tables
       puts
     end
 
+    # Of how many rows of a scenario, how far the mean of the error is from 0 at most, and how far its standard deviation is from 1, both
+    # in units of what sampling explains (test/accuracy/suite.rb). A row that does not fit is one that chance does not explain.
+    def accuracy
+      runs = Integer(ENV.fetch("RUNS", 100))
+      head "Accuracy: #{runs} runs of each program of the accuracy suite, what is alive",
+           ["program, bytes", "rows", *%w[built-in gem].flat_map { |who| ["#{who}: mean", "deviation", "rows that do not fit"] }]
+      AccuracyPrograms.each(runs) do |scenario, *both|
+        row scenario.key, both[0].size, *both.flat_map { |rows| errors(rows) }
+      end
+      puts
+    end
+
     private
+
+    def errors(rows)
+      [format("%+.2f", rows.map(&:mean).max_by(&:abs)), format("%.2f", rows.map(&:sd).max_by { |sd| (sd - 1).abs }), rows.count { |one| !one.fits? }]
+    end
 
     def over_off(title, options)
       head "On: instructions over off, #{title}", ["loop", *LISTENERS]

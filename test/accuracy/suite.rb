@@ -53,6 +53,8 @@ module Accuracy
 
     private
 
+    def subject = ["#{__dir__}/subject.rb"]
+
     def batch(scenario, number)
       seed = @seed + (2 * SCENARIOS.index(scenario) + number) * 10_000
       readings(scenario, seed).transpose.map do |of_row|
@@ -62,7 +64,7 @@ module Accuracy
     end
 
     def readings(scenario, seed)
-      command = [@ruby, "--disable-gems", *scenario.ruby, "#{__dir__}/subject.rb", scenario.key, seed.to_s, @runs.to_s]
+      command = [@ruby, "--disable-gems", *scenario.ruby, *subject, scenario.key, seed.to_s, @runs.to_s]
       Dir.mktmpdir do |directory|
         out, err, status = Open3.capture3(@env, *command, binmode: true, chdir: directory)
         raise Failed, "#{scenario.key}: #{status}\n#{err}" unless status.success?
