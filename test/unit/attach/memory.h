@@ -105,7 +105,7 @@ class Memory {
 
     static constexpr attach_target_kind kKind = {ReadAll, Refresh, ListThreads,
                                                  State,   Close,   nullptr,
-                                                 nullptr};
+                                                 nullptr, nullptr};
 };
 
 // A descriptor, entry by entry.
