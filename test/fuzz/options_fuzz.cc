@@ -47,6 +47,9 @@ const std::map<std::string, Range> kNumbers = {
     {"owners", {0, 1, false}},
     {"rss", {0, 1, false}},
     {"memcheck", {0, 1, false}},
+    {"labels", {0, 60000, false}},
+    {"quarantine", {0, UINT64_MAX, true}},
+    {"gc_stress", {0, 1000000000, false}},
 };
 
 // What a number says, if it is one and in its range.
@@ -96,8 +99,12 @@ struct Model {
     heapprof_options_result result = HEAPPROF_OPTIONS_ON;
     std::string bad; // the setting that is complained about
 
-    explicit Model(const std::string &text)
+    explicit Model(const std::string &whole)
     {
+        static const std::regex lock("^locked(,|$)");
+        std::smatch locked;
+        std::string text =
+            std::regex_search(whole, locked, lock) ? locked.suffix().str() : whole;
         if (text.empty() || text == "0") result = HEAPPROF_OPTIONS_OFF;
         if (result == HEAPPROF_OPTIONS_OFF || text == "1") return;
         for (size_t start = text.compare(0, 2, "1,") == 0 ? 2 : 0, end = 0;
@@ -177,6 +184,9 @@ RequireSame(const Model &model, const heapprof_options &options)
     REQUIRE(options.every_ms == model.Number("every", 0));
     REQUIRE(options.signal == model.Number("signal", 0));
     REQUIRE(options.keep == model.Number("keep", 10));
+    REQUIRE(options.labels == model.Number("labels", 1000));
+    REQUIRE(options.quarantine_bytes == model.Number("quarantine", 0));
+    REQUIRE(options.gc_stress == model.Number("gc_stress", 0));
     bool several = options.every_ms > 0 || options.signal > 0;
     REQUIRE(options.out == (several && !model.named ? HEAPPROF_OUT_NUMBERED : model.out));
     REQUIRE(!rb_heapprof_options_out_of_range(&options, &accepted));
