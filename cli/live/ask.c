@@ -10,6 +10,7 @@
 
 #include "attach/look.h"
 #include "attach/status.h"
+#include "cli/live/attach.h"
 #include "os/clock.h"
 #include "report/text.h"
 
@@ -228,4 +229,39 @@ cli_ask(const struct cli *cli, struct attach_vm *vm, struct cli_ask *ask)
     else done = follow(cli, &request, ask) && finish(&request, ask);
     attach_request_close(&request);
     return done;
+}
+
+/* ---- a command that asks ---- */
+
+static int
+ask_one(const struct cli *cli, struct attach_target *target, struct cli_ask ask,
+        void (*say)(const struct attach_target *target))
+{
+    char error[ATTACH_TARGET_ERROR_MAX];
+    struct attach_vm *vm = attach_vm_open(target, error);
+
+    if (!vm) return cli_wrong(cli, "%s", error);
+    bool done = cli_ask(cli, vm, &ask);
+    attach_vm_close(vm);
+    if (!done) return cli_wrong(cli, "%s", ask.error);
+    say(target);
+    return CLI_DONE;
+}
+
+int
+cli_ask_each(struct cli *cli, const struct cli_ask *ask,
+             void (*say)(const struct attach_target *target))
+{
+    int status = CLI_DONE;
+
+    cli_ask_begin();
+    for (size_t i = 0; i < cli->operand_count && !cli_ask_interrupted; i++) {
+        struct attach_target *target = cli_attach_open(cli, cli->operands[i], CLI_ATTACH_PROCESS);
+        int one = target ? ask_one(cli, target, *ask, say) : CLI_WRONG;
+        attach_target_close(target);
+        if (one != CLI_DONE) status = one;
+    }
+    cli_ask_end();
+    int finished = cli_finish(cli);
+    return status != CLI_DONE ? status : finished;
 }

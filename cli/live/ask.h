@@ -29,4 +29,9 @@ struct cli_ask {
  * Returns false if it was not done; error says why. */
 bool cli_ask(const struct cli *cli, struct attach_vm *vm, struct cli_ask *ask);
 
+/* Asks each process that the command line names. say tells the user of one that has done it. Ends
+ * the command, and returns its status; unless that is CLI_DONE, the user was told why. */
+int cli_ask_each(struct cli *cli, const struct cli_ask *ask,
+                 void (*say)(const struct attach_target *target));
+
 #endif

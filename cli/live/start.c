@@ -1,29 +1,17 @@
 /* start.c - `heapprof start`: starts the profiler of a running process. */
 #include "cli/cli.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/live/ask.h"
-#include "cli/live/attach.h"
 #include "profiler/options.h"
 #include "report/text.h"
 
-static int
-ask(const struct cli *cli, struct attach_target *target, const char *settings, long seconds)
+static void
+say(const struct attach_target *target)
 {
-    char error[ATTACH_TARGET_ERROR_MAX];
-    struct cli_ask ask = {.what = ATTACH_REQUEST_START, .text = settings,
-                          .will = "it will be profiled", .seconds = seconds};
-    struct attach_vm *vm = attach_vm_open(target, error);
-
-    if (!vm) return cli_wrong(cli, "%s", error);
-    bool done = cli_ask(cli, vm, &ask);
-    attach_vm_close(vm);
-    if (!done) return cli_wrong(cli, "%s", ask.error);
     report_print(stdout, "%s is profiled now; heapprof snapshot %d reads its profile, and "
                  "heapprof stop %d ends it\n", target->name, (int)target->pid, (int)target->pid);
-    return CLI_DONE;
 }
 
 /* Returns false after telling the user what is wrong with them. */
@@ -49,21 +37,12 @@ static int
 run(struct cli *cli)
 {
     char settings[256];
-    long seconds;
-    int status = CLI_DONE;
+    struct cli_ask ask = {.what = ATTACH_REQUEST_START, .text = settings,
+                          .will = "it will be profiled"};
 
-    if (!cli_number(cli, CLI_TIMEOUT, 1, 30, &seconds)) return CLI_USAGE;
+    if (!cli_number(cli, CLI_TIMEOUT, 1, 30, &ask.seconds)) return CLI_USAGE;
     if (!make_settings(cli, settings, sizeof(settings))) return CLI_USAGE;
-    cli_ask_begin();
-    for (size_t i = 0; i < cli->operand_count && !cli_ask_interrupted; i++) {
-        struct attach_target *target = cli_attach_open(cli, cli->operands[i], CLI_ATTACH_PROCESS);
-        int one = target ? ask(cli, target, settings, seconds) : CLI_WRONG;
-        attach_target_close(target);
-        if (one != CLI_DONE) status = one;
-    }
-    cli_ask_end();
-    int finished = cli_finish(cli);
-    return status != CLI_DONE ? status : finished;
+    return cli_ask_each(cli, &ask, say);
 }
 
 static const struct cli_option options[] = {

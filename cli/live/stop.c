@@ -2,42 +2,21 @@
 #include "cli/cli.h"
 
 #include "cli/live/ask.h"
-#include "cli/live/attach.h"
 #include "report/text.h"
 
-static int
-ask(const struct cli *cli, struct attach_target *target, long seconds)
+static void
+say(const struct attach_target *target)
 {
-    char error[ATTACH_TARGET_ERROR_MAX];
-    struct cli_ask ask = {.what = ATTACH_REQUEST_STOP, .text = "", .will = "it will stop",
-                          .seconds = seconds};
-    struct attach_vm *vm = attach_vm_open(target, error);
-
-    if (!vm) return cli_wrong(cli, "%s", error);
-    bool done = cli_ask(cli, vm, &ask);
-    attach_vm_close(vm);
-    if (!done) return cli_wrong(cli, "%s", ask.error);
     report_print(stdout, "%s is no longer profiled\n", target->name);
-    return CLI_DONE;
 }
 
 static int
 run(struct cli *cli)
 {
-    long seconds;
-    int status = CLI_DONE;
+    struct cli_ask ask = {.what = ATTACH_REQUEST_STOP, .text = "", .will = "it will stop"};
 
-    if (!cli_number(cli, CLI_TIMEOUT, 1, 30, &seconds)) return CLI_USAGE;
-    cli_ask_begin();
-    for (size_t i = 0; i < cli->operand_count && !cli_ask_interrupted; i++) {
-        struct attach_target *target = cli_attach_open(cli, cli->operands[i], CLI_ATTACH_PROCESS);
-        int one = target ? ask(cli, target, seconds) : CLI_WRONG;
-        attach_target_close(target);
-        if (one != CLI_DONE) status = one;
-    }
-    cli_ask_end();
-    int finished = cli_finish(cli);
-    return status != CLI_DONE ? status : finished;
+    if (!cli_number(cli, CLI_TIMEOUT, 1, 30, &ask.seconds)) return CLI_USAGE;
+    return cli_ask_each(cli, &ask, say);
 }
 
 static const struct cli_option options[] = {
