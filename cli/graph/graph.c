@@ -207,6 +207,19 @@ own_frame(const struct graph_names *names, uint32_t stack)
     return stack;
 }
 
+bool
+cli_graph_next_label(const char **at, struct cli_graph_label *label)
+{
+    const char *key = *at, *key_end = strchr(key, HEAPPROF_DUMP_DOING_END);
+    const char *end = key_end ? strchr(key_end + 1, HEAPPROF_DUMP_DOING_END) : NULL;
+
+    if (!end) return false;
+    *label = (struct cli_graph_label){key, key_end + 1, (size_t)(key_end - key),
+                                      (size_t)(end - key_end - 1)};
+    *at = end + 1;
+    return true;
+}
+
 uint32_t
 cli_graph_own_site(const struct graph_names *names, uint32_t stack)
 {

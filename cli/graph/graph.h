@@ -100,12 +100,23 @@ bool cli_graph_put_object(const struct graph *graph, uint32_t object, unsigned w
 /* Writes the bits of an object in words: "old, frozen". */
 void cli_graph_put_flags(FILE *out, uint32_t bits);
 
+/* Finds a stack's innermost frame of the application. A stack without one has its innermost frame
+ * with a file instead. */
+uint32_t cli_graph_own_site(const struct graph_names *names, uint32_t stack);
+
+/* A label that a sampled object has. */
+struct cli_graph_label {
+    const char *key, *value;
+    size_t key_length, value_length;
+};
+
+/* Reads the next label of a string of labels (HEAPPROF_DUMP_DOING). Returns false at its end. */
+bool cli_graph_next_label(const char **at, struct cli_graph_label *label);
+
 /* Writes "cart.rb:12 Cart#load": put_frame for the stack's own frame, put_site for the innermost
  * frame that has a file. If that is of a library, the application's comes first: "app/cart.rb:12
  * Cart#load, in rack-3.1.2/lib/rack.rb:8 Rack.parse". json_stack writes all frames as a JSON
  * array, innermost first. */
-/* The innermost frame of the application; if there is none, the innermost one that has a file. */
-uint32_t cli_graph_own_site(const struct graph_names *names, uint32_t stack);
 void cli_graph_put_site(FILE *out, const struct graph_names *names, uint32_t stack);
 void cli_graph_put_frame(FILE *out, const struct graph_names *names, uint32_t stack);
 void cli_graph_json_stack(struct report_json *json, const struct graph *graph, uint32_t stack);

@@ -23,12 +23,6 @@ struct view {
     bool     failed;             /* no memory */
 };
 
-/* One of the labels that a sampled object has. */
-struct said {
-    const char *key, *value;
-    size_t key_length, value_length;
-};
-
 static const char *
 string(const struct view *view, uint64_t number)
 {
@@ -53,19 +47,6 @@ put_stack(const struct graph *graph, uint32_t object)
     }
 }
 
-/* The next key and value of the string; false at its end. */
-static bool
-next_label(const char **at, struct said *label)
-{
-    const char *key = *at, *key_end = strchr(key, HEAPPROF_DUMP_DOING_END);
-    const char *end = key_end ? strchr(key_end + 1, HEAPPROF_DUMP_DOING_END) : NULL;
-
-    if (!end) return false;
-    *label = (struct said){key, key_end + 1, (size_t)(key_end - key), (size_t)(end - key_end - 1)};
-    *at = end + 1;
-    return true;
-}
-
 static const char *
 labels_of(const struct graph *graph, uint32_t object)
 {
@@ -79,11 +60,11 @@ static void
 put_labels(const struct graph *graph, uint32_t object)
 {
     const char *at = labels_of(graph, object), *before = "";
-    struct said label;
+    struct cli_graph_label label;
     struct cli_text text;
 
     if (*at == '\0' || !cli_text_begin(&text)) return;
-    for (; next_label(&at, &label); before = ", ")
+    for (; cli_graph_next_label(&at, &label); before = ", ")
         fprintf(text.out, "%s%.*s: %.*s", before, (int)label.key_length, label.key,
                 (int)label.value_length, label.value);
     printf("%-15s", "labels");
@@ -95,10 +76,10 @@ static void
 json_labels(struct report_json *json, const struct graph *graph, uint32_t object)
 {
     const char *at = labels_of(graph, object);
-    struct said label;
+    struct cli_graph_label label;
 
     report_json_member_begin(json, "labels", '{');
-    while (next_label(&at, &label)) {
+    while (cli_graph_next_label(&at, &label)) {
         char key[HEAPPROF_LABEL_KEY_BYTES];
         snprintf(key, sizeof(key), "%.*s", (int)label.key_length, label.key);
         report_json_key(json, key);

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/label_sets.h"
+
 #define LEAST_BYTES 16384        /* in a small program, less is caches of the VM */
 #define LEAST_SHARE 1000         /* of what is alive */
 #define OUTSIDE_LEAST (1 << 20)  /* bytes in each step; less is the allocator's own business */
@@ -100,37 +102,34 @@ find_rows(struct cli_leak_verdict *verdict)
 
 /* ---- lines ---- */
 
-/* The pool thread that has served a request says nothing of the request. */
-void
-cli_leak_labels(char labels[CLI_LEAK_LABELS_MAX], const struct graph_names *names, uint32_t doing)
+bool
+cli_leak_next_label(const char **at, struct cli_graph_label *label)
 {
-    static const char thread[] = {'t', 'h', 'r', 'e', 'a', 'd', HEAPPROF_DUMP_DOING_END, '\0'};
-    const char *text = graph_string(names, doing);
-    size_t used = 0;
+    static const char thread[] = HEAPPROF_LABEL_THREAD;
 
-    while (*text) {
-        const char *key_end = strchr(text, HEAPPROF_DUMP_DOING_END);
-        const char *end = key_end ? strchr(key_end + 1, HEAPPROF_DUMP_DOING_END) : NULL;
-        if (!end) break;
-        size_t bytes = (size_t)(end + 1 - text);
-        if (strncmp(text, thread, sizeof(thread) - 1) && used + bytes < CLI_LEAK_LABELS_MAX) {
-            memcpy(labels + used, text, bytes);
-            used += bytes;
-        }
-        text = end + 1;
+    while (cli_graph_next_label(at, label)) {
+        if (label->key_length != sizeof(thread) - 1 ||
+            memcmp(label->key, thread, sizeof(thread) - 1))
+            return true;
     }
-    labels[used] = '\0';
+    return false;
 }
 
+/* Each key and each value has an end, so a label that begins like another one is the same. */
 static int
 compare_labels(const struct graph_names *names, uint32_t one, uint32_t other)
 {
-    char labels[CLI_LEAK_LABELS_MAX], other_labels[CLI_LEAK_LABELS_MAX];
+    const char *at = graph_string(names, one), *other_at = graph_string(names, other);
+    struct cli_graph_label label, other_label;
+    int order = 0;
 
-    if (one == other) return 0;
-    cli_leak_labels(labels, names, one);
-    cli_leak_labels(other_labels, names, other);
-    return strcmp(labels, other_labels);
+    while (order == 0) {
+        bool more = cli_leak_next_label(&at, &label);
+        bool other_more = cli_leak_next_label(&other_at, &other_label);
+        if (!more || !other_more) return more - other_more;
+        order = strncmp(label.key, other_label.key, (size_t)(at - label.key));
+    }
+    return order;
 }
 
 static int

@@ -31,7 +31,7 @@ struct cli_leak_verdict {
     int64_t      resident;       /* bytes that RSS grew */
     int64_t      outside;        /* bytes of that which neither objects nor the profiler explain;
                                     0: no more than usual */
-    const struct cli_leak_blocks *blocks; /* who has asked for memory of C; NULL: not known */
+    const struct cli_leak_blocks *blocks; /* of C, by who requested them; NULL: not known */
 };
 
 /* Reads the dumps of one process, two or more, and finds what grew. Returns a status; unless it is
@@ -47,11 +47,9 @@ bool cli_leak_steps_p(const struct cli_leak_verdict *verdict);
 /* Whether anything grew. */
 bool cli_leak_found_p(const struct cli_leak_verdict *verdict);
 
-/* The labels of what was being done, each key and value with an end (dump/format.h), without the
- * name of the thread. What does not fit is left out. */
-#define CLI_LEAK_LABELS_MAX 1024
-void cli_leak_labels(char labels[CLI_LEAK_LABELS_MAX], const struct graph_names *names,
-                     uint32_t doing);
+/* As cli_graph_next_label, without the name of the thread: a thread of a pool says nothing of the
+ * request that it has served. */
+bool cli_leak_next_label(const char **at, struct cli_graph_label *label);
 
 /* Writes the verdict on one screen, to stdout, which is out. name is the process's: "process 42";
  * pid is 0 if it does not run any more. Returns false if there is no memory. */

@@ -4,11 +4,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "dump/format.h"
 #include "report/text.h"
 
 #define LINES_MOST 4
-#define LABELS_MOST 60           /* columns */
 #define HOUR 3600.0
 #define SIDE_SHARE 20            /* a line below 1/20 of the whole is not worth one of ours */
 
@@ -124,19 +122,15 @@ put_rows(FILE *out, const struct cli_leak_verdict *verdict)
 static bool
 put_labels(FILE *out, const struct graph_names *names, uint32_t doing)
 {
-    char labels[CLI_LEAK_LABELS_MAX], *at = labels;
+    const char *at = graph_string(names, doing), *before = "";
+    struct cli_graph_label label;
     struct cli_text text;
-    bool key = true;
 
-    cli_leak_labels(labels, names, doing);
-    if (*at == '\0') return true;
     if (!cli_text_begin(&text)) return false;
-    for (; *at; at++) {
-        if (*at != HEAPPROF_DUMP_DOING_END) putc(*at, text.out);
-        else if (at[1] || key) fputs(key ? ": " : ", ", text.out);
-        if (*at == HEAPPROF_DUMP_DOING_END) key = !key;
-    }
-    fputs("  ", out);
+    for (; cli_leak_next_label(&at, &label); before = ", ")
+        fprintf(text.out, "%s%.*s: %.*s", before, (int)label.key_length, label.key,
+                (int)label.value_length, label.value);
+    if (*before) fputs("  ", out);
     cli_text_show(&text, 0, false);
     return true;
 }
