@@ -503,6 +503,16 @@ attach_heap_alive(struct attach_vm *vm, uint64_t *samples)
     return true;
 }
 
+bool
+attach_heap_profiled_p(struct attach_vm *vm)
+{
+    struct attach_global on;
+    uint64_t value;
+
+    return attach_layout_global(vm->layout, "rb_heapprof_on", &on) &&
+           attach_global_read(vm->target, &on, &value) && value;
+}
+
 void
 attach_heap_build(struct attach_vm *vm, char build[ATTACH_HEAP_BUILD_MAX])
 {

@@ -31,6 +31,9 @@ struct heapprof_snapshot *attach_heap_read(struct attach_vm *vm, struct attach_s
  * if nothing is profiled there. Takes some reads, whatever the size of the heap. */
 bool attach_heap_alive(struct attach_vm *vm, uint64_t *samples);
 
+/* Whether anything is profiled there: one read. */
+bool attach_heap_profiled_p(struct attach_vm *vm);
+
 #define ATTACH_HEAP_BUILD_MAX 256
 
 /* The description of the target's ruby, which its own profiles have as the build of their mapping.

@@ -2,7 +2,7 @@
  *
  *   I1  What we have started is stopped, unless the process has ended. If we are killed, it stops
  *       by itself (for_ms).
- *   I2  A process that fails does not keep the others from being watched. */
+ *   I2  If one process fails, the others are still watched. */
 #include "cli/leak/watched.h"
 
 #include <inttypes.h>
@@ -68,7 +68,7 @@ struct children {
     bool room;
 };
 
-/* A child that is no Ruby, or may not be read, is none that is watched. */
+/* Children that are no Ruby, or that may not be read, are left out. */
 static bool
 add_child_i(pid_t pid, void *data)
 {
@@ -113,16 +113,6 @@ cli_watch_left(const struct cli_watch *watch)
 
 /* ---- start, dump, stop ---- */
 
-static bool
-profiled_p(struct cli_watched *one)
-{
-    struct attach_global on;
-    uint64_t value;
-
-    return attach_layout_global(one->vm->layout, "rb_heapprof_on", &on) &&
-           attach_global_read(one->target, &on, &value) && value;
-}
-
 static void
 start(struct cli_watch *watch, struct cli_watched *one)
 {
@@ -142,7 +132,7 @@ cli_watch_start(struct cli_watch *watch)
 {
     for (size_t i = 0; i < watch->count && !cli_ask_interrupted; i++) {
         struct cli_watched *one = &watch->all[i];
-        if (!one->over && !profiled_p(one)) start(watch, one);
+        if (!one->over && !attach_heap_profiled_p(one->vm)) start(watch, one);
     }
 }
 

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/heap.h"
 #include "attach/heap_size.h"
 #include "attach/status.h"
 #include "base/array.h"
@@ -71,12 +72,8 @@ read_now(struct ps_row *row, struct attach_looks *looks)
 static void
 read_memory(struct ps_row *row, struct attach_vm *vm)
 {
-    struct attach_global on;
-    uint64_t value = 0;
-
     if (!attach_heap_size(vm, &row->heap_bytes)) row->heap_bytes = 0;
-    row->profiled = attach_layout_global(vm->layout, "rb_heapprof_on", &on) &&
-                    attach_global_read(vm->target, &on, &value) && value;
+    row->profiled = attach_heap_profiled_p(vm);
 }
 
 /* Nothing is stopped. Returns false if it is no Ruby; the reason says more. */
