@@ -85,17 +85,17 @@ check-cli: heapprof tested
 AARCH64_ROOT = $(CURDIR)/build/aarch64-root
 AARCH64_CC = aarch64-linux-gnu-gcc --sysroot=$(AARCH64_ROOT)
 # So qemu needs no -L, by which it would take "/" for that folder.
-AARCH64_LINK = $(AARCH64_CC) -Wl,--dynamic-linker=$(AARCH64_ROOT)/lib/ld-linux-aarch64.so.1 \
+AARCH64_IN_PLACE = -Wl,--dynamic-linker=$(AARCH64_ROOT)/lib/ld-linux-aarch64.so.1 -Wl,--disable-new-dtags \
 	-Wl,-rpath=$(AARCH64_ROOT)/lib/aarch64-linux-gnu:$(AARCH64_ROOT)/usr/lib/aarch64-linux-gnu
 MAKE_CLI_AARCH64 = $(MAKE) UNIT=build/cli-aarch64 UNIT_FLAGS='$(CLI_FLAGS)' CLI_CLANG= CC='$(AARCH64_CC)' \
 	CLI_EMULATOR='qemu-aarch64-static -L $(AARCH64_ROOT)' LD=aarch64-linux-gnu-ld OBJCOPY=aarch64-linux-gnu-objcopy
 
 heapprof-aarch64:
 	$(Q) scripts/aarch64-root
-	+$(Q) $(MAKE_CLI_AARCH64) CLI_PROGRAM=build/aarch64-bin/heapprof CLI_LINK='$(AARCH64_LINK)' programs
+	+$(Q) $(MAKE_CLI_AARCH64) CLI_PROGRAM=build/aarch64-bin/heapprof CLI_LINK='$(AARCH64_CC) $(AARCH64_IN_PLACE)' programs
 
 ruby-aarch64: installed tested
-	+$(Q) BASERUBY=$(prefix)/bin/ruby scripts/cross-aarch64 $(SOURCES) $(prefix)
+	+$(Q) BASERUBY=$(prefix)/bin/ruby IN_PLACE='$(AARCH64_IN_PLACE)' scripts/cross-aarch64 $(SOURCES) $(prefix)
 
 # What depends on the machine: objects where they are made, moved and freed; stacks of Ruby, and of C in memcheck; barriers.
 AARCH64_RUBY_TESTS = newobj free move frames names wbcheck
