@@ -27,7 +27,7 @@ text(const struct heapprof_snapshot *snapshot, uint32_t string)
     return string ? rb_heapprof_strings_get(&snapshot->strings, string, NULL) : "";
 }
 
-/* The innermost frame of the application; NULL if there is none. */
+/* Finds a stack's innermost frame of the application. Returns NULL if it has none. */
 static const struct heapprof_stack_node *
 own_frame(const struct heapprof_snapshot *snapshot, uint32_t stack, const char *directories)
 {

@@ -20,7 +20,7 @@ struct cli_leak_blocks {
 };
 
 /* Adds up what is in use by function and line. What ruby itself has allocated is left out.
- * directories are the application's (report/own.h). Without memory there are none. */
+ * directories are the application's (report/own.h). If memory is refused, blocks is empty. */
 void cli_leak_blocks_find(struct cli_leak_blocks *blocks, const struct heapprof_snapshot *snapshot,
                           const char *directories);
 

@@ -69,8 +69,8 @@ label_makes_room_p(void)
     return rb_heapprof.tables.strings.bytes_used <= rb_heapprof.mem.budget_bytes / 8;
 }
 
-/* The set was seen for the first time in this run. Makes room for it: without a label, a sample
- * would count for nobody. Where there is none, the sample has no label. */
+/* The set was seen for the first time in this run. Makes room for its text: a sample without a
+ * label counts for nobody. If no room can be made, the sample has no label. */
 HEAPPROF_COLD static uint32_t
 enter_label(uint32_t set)
 {
