@@ -23,7 +23,7 @@ rb_heapprof_gc_start(void)
     rb_heapprof.epoch++;
     rb_heapprof_on = true;
     want_clears(&clears_wanted.sampling, true);
-    forget_known_sites();
+    clear_known_sites();
     reserve_a_little();
     rb_gc_ractor_newobj_cache_foreach(cache_start_i, NULL);
     rb_heapprof_gc_settle_blocks();

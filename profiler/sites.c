@@ -75,6 +75,7 @@ free_site(struct heapprof_sites *sites, uint32_t number)
     rb_heapprof_stacks_unhold(sites->stacks, site->stack);
     memset(site, 0, sizeof(*site));
     rb_heapprof_numbers_give_back(&sites->numbers, number, &site->next_free);
+    sites->edition++;
 }
 
 /* ---- life ---- */
@@ -209,6 +210,7 @@ rb_heapprof_sites_merge(struct heapprof_sites *sites,
     uint32_t number, merged = 0;
 
     *alive = false;
+    sites->edition++;
     rb_heapprof_index_clear(&sites->index, sites->mem, sites->numbers.count);
     for (number = 1; number < sites->numbers.end; number++) {
         struct heapprof_site *site = &sites->all[number];
@@ -232,6 +234,7 @@ rb_heapprof_sites_relabel(struct heapprof_sites *sites, uint32_t number, uint32_
 {
     struct heapprof_site *site = &sites->all[number];
 
+    sites->edition++;
     rb_heapprof_index_erase(&sites->index, number, hash_i, sites);
     rb_heapprof_numbers_change(&sites->numbers, number);
     rb_heapprof_site_set_label(site, label);

@@ -48,6 +48,7 @@ struct heapprof_sites {
     struct heapprof_site folded; /* totals of folded sites; stack 0, class 0 */
     struct heapprof_site folded_blocks; /* the same for sites of blocks */
     uint64_t  folded_count;      /* sites folded since start */
+    uint64_t  edition; /* grows when a number stands for another site, or for none, from now on */
 };
 
 /* An empty table; allocates nothing. mem and stacks must outlive it. */

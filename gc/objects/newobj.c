@@ -25,7 +25,6 @@ struct known_site {
     VALUE    klass;
     uint32_t stack;
     uint32_t label;
-    uint32_t class_id;
     uint32_t site;
     uint64_t age;  /* void unless it is known_sites_age() */
 };
@@ -42,12 +41,19 @@ forget_known_sites(void)
     known_sites.age++;
 }
 
-/* The edition of numbers is part of the age. Both only grow, so their sum is never the same
- * again. */
+/* Another run counts the editions of its sites anew. */
+HEAPPROF_COLD static void
+clear_known_sites(void)
+{
+    memset(&known_sites, 0, sizeof(known_sites));
+}
+
+/* The editions of numbers and of sites are part of the age. All three only grow, so their sum is
+ * never the same again while a run lasts. */
 HEAPPROF_PART static uint64_t
 known_sites_age(void)
 {
-    return known_sites.age + rb_heapprof_numbers_edition;
+    return known_sites.age + rb_heapprof_numbers_edition + rb_heapprof.tables.sites.edition;
 }
 
 /* Returns false for internal objects and for classes: their label does not follow from their class
@@ -68,30 +74,25 @@ find_object_site(uint32_t stack, uint32_t label, VALUE object, struct known_site
     if (class_id == 0) return 0;
     uint32_t site = rb_heapprof_sites_intern(&rb_heapprof.tables.sites, stack, class_id, label);
     if (site && by_class && of_class) {
-        *known = (struct known_site){ RBASIC_CLASS(object), stack, label, class_id, site,
+        *known = (struct known_site){ RBASIC_CLASS(object), stack, label, site,
                                       known_sites_age() };
     }
     return site;
 }
 
-/* Returns 0 when memory is refused. Checks the cached site against the table: its number may
- * have been reused. */
+/* Returns 0 when memory is refused. */
 HEAPPROF_PART static uint32_t
 site_of(uint32_t stack, uint32_t label, VALUE object)
 {
-    const struct heapprof_sites *sites = &rb_heapprof.tables.sites;
     VALUE klass = RBASIC(object)->klass;
     struct known_site *known =
         &known_sites.all[((klass >> 4) + stack * 7 + label) & (numberof(known_sites.all) - 1)];
     bool by_class = by_class_p(object);
 
-    if (by_class && known->klass == klass && known->stack == stack &&
-        known->label == label && known->age == known_sites_age() &&
-        known->site < sites->numbers.end) {
-        const struct heapprof_site *site = rb_heapprof_sites_get(sites, known->site);
-        if (site->used && site->stack == stack && site->class_id == known->class_id &&
-            rb_heapprof_site_label(site) == label)
-            return known->site;
+    if (by_class && known->klass == klass && known->stack == stack && known->label == label &&
+        known->age == known_sites_age()) {
+        HEAPPROF_ASSERT(find_object_site(stack, label, object, known, true) == known->site);
+        return known->site;
     }
     return find_object_site(stack, label, object, known, by_class);
 }

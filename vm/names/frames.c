@@ -122,7 +122,7 @@ method_in(VALUE object)
 
 /* The method of a frame, found as rb_vm_frame_method_entry does, which may not be called during
  * such a move. NULL if the environments end without a method's: then they are not complete. */
-static const rb_callable_method_entry_t *
+static inline const rb_callable_method_entry_t *
 method_of(const rb_control_frame_t *cfp)
 {
     const VALUE *ep = cfp->ep;
