@@ -33,12 +33,6 @@
 
 #include "base/check.h"
 
-static size_t
-mask(const struct heapprof_index *index)
-{
-    return index->capacity - 1;
-}
-
 /* ---- room ---- */
 
 static void
@@ -73,7 +67,7 @@ rb_heapprof_index_grow(struct heapprof_index *index, struct heapprof_mem *mem,
                            2 * old_capacity + !old_capacity)) {
         return false;
     }
-    HEAPPROF_ASSERT((index->capacity & mask(index)) == 0);
+    HEAPPROF_ASSERT((index->capacity & rb_heapprof_index_mask(index)) == 0);
     spread(index, old_capacity, hash_i, owner);
     return true;
 }
@@ -92,49 +86,12 @@ rb_heapprof_index_clear(struct heapprof_index *index, struct heapprof_mem *mem, 
     memset(index->buckets, 0, index->capacity * sizeof(*index->buckets));
 }
 
-/* ---- entries ---- */
-
-void
-rb_heapprof_index_insert(struct heapprof_index *index, uint64_t hash, uint32_t number)
-{
-    while (rb_heapprof_index_at(index, hash)) hash++;
-    index->buckets[hash & mask(index)] = number;
-}
-
-/* Whether an entry in bucket would still be found if it stood in the hole before it. */
-static bool
-may_fill_p(const struct heapprof_index *index, size_t hole, size_t bucket, uint64_t hash)
-{
-    return ((bucket - hash) & mask(index)) >= ((bucket - hole) & mask(index));
-}
-
-void
-rb_heapprof_index_erase(struct heapprof_index *index, uint32_t number,
-                        heapprof_hash_i *hash_i, const void *owner)
-{
-    size_t hole = hash_i(owner, number) & mask(index);
-    size_t bucket;
-    uint32_t other;
-
-    while (index->buckets[hole] != number) {
-        HEAPPROF_ASSERT(index->buckets[hole] != 0);
-        hole = (hole + 1) & mask(index);
-    }
-    for (bucket = hole + 1; (other = rb_heapprof_index_at(index, bucket)) != 0; bucket++) {
-        if (may_fill_p(index, hole, bucket, hash_i(owner, other))) {
-            index->buckets[hole] = other;
-            hole = bucket & mask(index);
-        }
-    }
-    index->buckets[hole] = 0;
-}
-
 /* ---- debug ---- */
 
 static bool
 reachable_p(const struct heapprof_index *index, size_t bucket, uint64_t hash)
 {
-    while ((hash & mask(index)) != bucket) {
+    while ((hash & rb_heapprof_index_mask(index)) != bucket) {
         uint32_t other = rb_heapprof_index_at(index, hash);
         if (other == 0 || other == index->buckets[bucket]) return false;
         hash++;
@@ -148,7 +105,7 @@ rb_heapprof_index_check(const struct heapprof_index *index, size_t count,
 {
     size_t bucket, seen = 0;
 
-    HEAPPROF_ASSERT(index->capacity == 0 || (index->capacity & mask(index)) == 0);
+    HEAPPROF_ASSERT(index->capacity == 0 || (index->capacity & rb_heapprof_index_mask(index)) == 0);
     HEAPPROF_ASSERT(count <= index->capacity / 4 * 3);
     for (bucket = 0; bucket < index->capacity; bucket++) {
         uint32_t number = index->buckets[bucket];

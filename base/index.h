@@ -4,6 +4,7 @@
  * the owner's arrays. The index keeps numbers only, and asks the owner for the hash of an entry
  * when it has to place it again. index.c has the picture.
  */
+#include "base/check.h"
 #include "base/mem.h"
 
 struct heapprof_index {
@@ -41,16 +42,11 @@ void rb_heapprof_index_clear(struct heapprof_index *index, struct heapprof_mem *
 
 void rb_heapprof_index_release(struct heapprof_index *index, struct heapprof_mem *mem);
 
-/* Enters a number whose key is absent. There must be room. Allocates nothing. */
-void rb_heapprof_index_insert(struct heapprof_index *index, uint64_t hash, uint32_t number);
-
-/* Takes out a number that is in the index. Its entry still has its key. Allocates nothing. */
-void rb_heapprof_index_erase(struct heapprof_index *index, uint32_t number,
-                             heapprof_hash_i *hash_i, const void *owner);
-
-/* Asserts I1 to I4 (index.c); count is how many numbers there should be. */
-void rb_heapprof_index_check(const struct heapprof_index *index, size_t count,
-                             heapprof_hash_i *hash_i, const void *owner);
+static inline size_t
+rb_heapprof_index_mask(const struct heapprof_index *index)
+{
+    return index->capacity - 1;
+}
 
 /* The candidate at a probe; 0 ends the search. A search starts with probe = hash and counts
  * upwards. In an index without buckets it ends at once. */
@@ -59,6 +55,40 @@ rb_heapprof_index_at(const struct heapprof_index *index, uint64_t probe)
 {
     return index->capacity ? index->buckets[probe & (index->capacity - 1)] : 0;
 }
+
+/* Enters a number whose key is absent. There must be room. Allocates nothing. */
+static inline void
+rb_heapprof_index_insert(struct heapprof_index *index, uint64_t hash, uint32_t number)
+{
+    while (rb_heapprof_index_at(index, hash)) hash++;
+    index->buckets[hash & rb_heapprof_index_mask(index)] = number;
+}
+
+/* Takes out a number that is in the index. Its entry still has its key. Allocates nothing. Inline,
+ * as is insert, so that hash_i is no call: samples are entered and taken out all the time. */
+static inline void
+rb_heapprof_index_erase(struct heapprof_index *index, uint32_t number, heapprof_hash_i *hash_i,
+                        const void *owner)
+{
+    size_t mask = rb_heapprof_index_mask(index), hole = hash_i(owner, number) & mask;
+    uint32_t other;
+
+    while (index->buckets[hole] != number) {
+        HEAPPROF_ASSERT(index->buckets[hole] != 0);
+        hole = (hole + 1) & mask;
+    }
+    for (size_t bucket = hole + 1; (other = index->buckets[bucket & mask]) != 0; bucket++) {
+        size_t from_home = (bucket - hash_i(owner, other)) & mask;
+        if (from_home < ((bucket - hole) & mask)) continue; /* it would not be found in the hole */
+        index->buckets[hole] = other;
+        hole = bucket & mask;
+    }
+    index->buckets[hole] = 0;
+}
+
+/* Asserts I1 to I4 (index.c); count is how many numbers there should be. */
+void rb_heapprof_index_check(const struct heapprof_index *index, size_t count,
+                             heapprof_hash_i *hash_i, const void *owner);
 
 /* Spreads a difference anywhere in key over all bits: slot addresses differ in a few middle bits
  * only. It is the 64-bit finalizer of MurmurHash3 (Appleby 2011). */
