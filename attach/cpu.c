@@ -96,6 +96,12 @@ attach_cpu_age_ns(const struct attach_target *target, pid_t tid)
 /* ---- the list ---- */
 
 static uint64_t
+growth(uint64_t before, uint64_t now)
+{
+    return now > before ? now - before : 0;
+}
+
+static uint64_t
 hash_i(const void *owner, uint32_t number)
 {
     const struct attach_cpus *cpus = owner;
@@ -111,6 +117,8 @@ attach_cpus_init(struct attach_cpus *cpus, struct attach_target *target, struct 
 static void
 close_account(struct attach_cpus *cpus, struct attach_cpu *cpu)
 {
+    if (cpu->alarm >= 0) attach_alarms_unset(cpus->alarms, cpu->alarm);
+    cpu->alarm = ATTACH_NO_ALARM;
     if (cpu->fd < 0) return;
     close(cpu->fd);
     cpu->fd = -1;
@@ -147,7 +155,8 @@ add(struct attach_cpus *cpus, pid_t inner_tid, pid_t tid)
     if (!HEAPPROF_MEM_GROW(cpus->mem, cpus->all, cpus->capacity, (size_t)number + 1) ||
         !rb_heapprof_index_reserve(&cpus->index, cpus->mem, cpus->count, hash_i, cpus))
         return NULL;
-    cpus->all[number] = (struct attach_cpu){ .inner_tid = inner_tid, .tid = tid, .fd = -1 };
+    cpus->all[number] = (struct attach_cpu){ .inner_tid = inner_tid, .tid = tid, .fd = -1,
+                                             .alarm = ATTACH_NO_ALARM };
     rb_heapprof_index_insert(&cpus->index, hash_i(cpus, number), number);
     cpus->count = number;
     return &cpus->all[number];
@@ -161,6 +170,7 @@ take_out(struct attach_cpus *cpus, uint32_t number)
 
     cpus->sum_ns -= cpus->all[number].ran_ns;
     cpus->gone_ns += cpus->all[number].ran_ns;
+    cpus->uncounted_ns += growth(cpus->all[number].counted_ns, cpus->all[number].ran_ns);
     close_account(cpus, &cpus->all[number]);
     rb_heapprof_index_erase(&cpus->index, number, hash_i, cpus);
     cpus->count--;
@@ -208,10 +218,30 @@ read_ticks(const struct attach_cpus *cpus, struct attach_cpu *cpu, uint64_t numb
     return true;
 }
 
-static uint64_t
-growth(uint64_t before, uint64_t now)
+/* A thread that has not run since the first look needs no alarm. */
+static void
+set_alarm(struct attach_cpus *cpus, struct attach_cpu *cpu)
 {
-    return now > before ? now - before : 0;
+    if (!cpus->alarms || cpus->no_schedstat || cpus->look == 1 || !cpu->ran_new_ns) return;
+    cpu->alarm = attach_alarms_set(cpus->alarms, cpu->tid);
+    cpu->alarm_ns = 0;
+}
+
+/* Adds what the thread has run since the last look. While it runs, its account is behind by up to a
+ * tick of the kernel, unless it has just asked for its own time, say. So the places where a thread
+ * does that would get more time than others. An alarm's time is of this moment. */
+static void
+add_ran(struct attach_cpus *cpus, struct attach_cpu *cpu, uint64_t account_ns)
+{
+    if (cpu->alarm < 0) {
+        cpu->ran_new_ns += growth(cpu->ran_ns, account_ns);
+        set_alarm(cpus, cpu);
+    }
+    else if (attach_alarms_rang_p(cpus->alarms, cpu->alarm)) {
+        uint64_t now_ns = attach_alarms_ran_ns(cpu->alarm);
+        cpu->ran_new_ns += growth(cpu->alarm_ns, now_ns);
+        cpu->alarm_ns = now_ns;
+    }
 }
 
 /* Returns false if the thread has ended. */
@@ -224,7 +254,7 @@ refresh(struct attach_cpus *cpus, struct attach_cpu *cpu)
     if (cpus->no_schedstat ? !read_ticks(cpus, cpu, numbers) : !read_schedstat(cpus, cpu, numbers))
         return false;
     cpu->look = cpus->look;
-    cpu->ran_new_ns += growth(cpu->ran_ns, numbers[0]);
+    add_ran(cpus, cpu, numbers[0]);
     cpu->queued_new_ns += growth(cpu->queued_ns, numbers[1]);
     cpus->sum_ns += numbers[0] - cpu->ran_ns;
     cpu->ran_ns = numbers[0];
@@ -267,7 +297,9 @@ open_all(struct attach_cpus *cpus)
     if (!attach_target_threads(cpus->target)) return;
     for (size_t i = 0; i < cpus->target->thread_count; i++) {
         struct attach_cpu *cpu = attach_cpus_read(cpus, cpus->target->threads[i].inner_tid);
-        if (cpu) cpu->ran_new_ns = cpu->queued_new_ns = 0;
+        if (!cpu) continue;
+        cpu->ran_new_ns = cpu->queued_new_ns = 0;
+        cpu->counted_ns = cpu->ran_ns;
     }
 }
 
@@ -324,15 +356,39 @@ attach_cpus_read_rest(struct attach_cpus *cpus)
 uint64_t
 attach_cpus_unknown_ns(const struct attach_cpus *cpus)
 {
-    return growth(cpus->sum_ns + cpus->gone_ns, cpus->process_ns);
+    return growth(cpus->sum_ns + cpus->gone_ns, cpus->process_ns) + cpus->uncounted_ns;
 }
 
 /* A thread that left its processor after its account was read counts as one that waits. */
 void
 attach_cpus_ask(const struct attach_cpus *cpus, struct attach_cpu *cpu)
 {
-    cpu->queued = cpu->look == cpus->look && !cpus->no_schedstat &&
+    cpu->queued = cpu->look == cpus->look && cpu->alarm < 0 && !cpus->no_schedstat &&
                   attach_processor_queued_p(cpus->target->pid, cpu->tid, cpu->turns);
+}
+
+bool
+attach_cpus_rang_p(const struct attach_cpus *cpus)
+{
+    for (uint32_t i = 1; i <= cpus->count; i++) {
+        if (attach_alarms_rang_p(cpus->alarms, cpus->all[i].alarm)) return true;
+    }
+    return false;
+}
+
+bool
+attach_cpus_counts_p(const struct attach_cpus *cpus, const struct attach_cpu *cpu, bool computes)
+{
+    if (cpu->alarm >= 0) return attach_alarms_rang_p(cpus->alarms, cpu->alarm);
+    return computes && !cpu->queued;
+}
+
+void
+attach_cpus_settle(struct attach_cpus *cpus, struct attach_cpu *cpu)
+{
+    cpu->counted_ns += cpu->ran_new_ns;
+    cpu->ran_new_ns = 0;
+    if (cpu->alarm >= 0) attach_alarms_set_again(cpus->alarms, cpu->alarm);
 }
 
 bool
@@ -340,7 +396,7 @@ attach_cpus_turned_p(struct attach_cpus *cpus, struct attach_cpu *cpu)
 {
     uint64_t numbers[3];
 
-    return cpu->look == cpus->look && !cpus->no_schedstat &&
+    return cpu->look == cpus->look && cpu->alarm < 0 && !cpus->no_schedstat &&
            read_schedstat(cpus, cpu, numbers) && numbers[2] != cpu->turns;
 }
 

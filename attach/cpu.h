@@ -13,6 +13,7 @@
  */
 #include <time.h>
 
+#include "attach/alarms.h"
 #include "attach/target.h"
 #include "base/index.h"
 
@@ -23,10 +24,13 @@ struct attach_cpu {
     uint32_t look;               /* the look that has read it last */
     uint64_t ran_ns, queued_ns;  /* on a processor; waiting for one: since it began */
     uint64_t turns;              /* how often it got a processor */
-    uint64_t ran_new_ns, queued_new_ns; /* not yet counted; the caller sets them to 0 */
+    uint64_t ran_new_ns, queued_new_ns; /* to be counted; the caller settles them */
+    uint64_t counted_ns;         /* of ran_ns */
     char     state;              /* proc(5), the state in stat; 0: not read yet */
     uint64_t state_turns;        /* turns when the state was read */
     bool     queued;             /* it waits for a processor (attach_cpus_ask) */
+    int      alarm;              /* of attach_cpus.alarms; ATTACH_NO_ALARM: it has none */
+    uint64_t alarm_ns;           /* what the thread had run by its alarm, as it was read last */
 };
 
 struct attach_cpus {
@@ -46,7 +50,9 @@ struct attach_cpus {
     uint64_t process_ns;         /* what all threads have run, ended ones included; 0: unknown */
     uint64_t sum_ns;             /* what the threads in the list have run */
     uint64_t gone_ns;            /* what the threads had run that are no longer in the list */
+    uint64_t uncounted_ns;       /* of gone_ns */
     uint64_t known_rest_ns;      /* process_ns - sum_ns when the rest was read last */
+    struct attach_alarms *alarms; /* set by the caller: a thread that has run gets one; or NULL */
 };
 
 /* target and mem have to outlive the accounts. */
@@ -81,8 +87,19 @@ void attach_cpus_ask(const struct attach_cpus *cpus, struct attach_cpu *cpu);
 /* True if the thread has got a processor since its account was read at this look. */
 bool attach_cpus_turned_p(struct attach_cpus *cpus, struct attach_cpu *cpu);
 
-/* What the process has run that no account says: threads that ended after their accounts were read
- * last, or before they were read at all. */
+/* True if the alarm of a thread has rung since its account was settled last. */
+bool attach_cpus_rang_p(const struct attach_cpus *cpus);
+
+/* True if what the thread has run belongs where it is seen now: its alarm has rung. If it has no
+ * alarm, it must be computing, and not wait for a processor. */
+bool attach_cpus_counts_p(const struct attach_cpus *cpus, const struct attach_cpu *cpu,
+                          bool computes);
+
+/* What the thread has run is counted. */
+void attach_cpus_settle(struct attach_cpus *cpus, struct attach_cpu *cpu);
+
+/* What threads have run that have ended, and was not counted: after their accounts were read last,
+ * or before they were read at all, or since their alarms rang last. */
 uint64_t attach_cpus_unknown_ns(const struct attach_cpus *cpus);
 
 /* How long ago a native thread began, to some milliseconds; -1: unknown. tid is ours; that of the

@@ -202,7 +202,8 @@ tell_state(struct attach_looks *looks, struct attach_look_stack *stack)
       case ATTACH_LOOK_BUSY: stack->wanted = !stack->idle; break;
       case ATTACH_LOOK_GVL: stack->wanted = thread->state == ATTACH_THREAD_RUNNING; break;
       case ATTACH_LOOK_CPU:
-        stack->ran_ns = cpu && computes && !cpu->queued ? cpu->ran_new_ns : 0;
+        if (cpu && attach_cpus_counts_p(&looks->cpus, cpu, computes))
+            stack->ran_ns = cpu->ran_new_ns;
         stack->wanted = stack->ran_ns > 0;
         break;
       case ATTACH_LOOK_OFF:
@@ -218,7 +219,7 @@ settle_account(struct attach_looks *looks, const struct attach_look_stack *stack
 {
     if (stack->failed || (!stack->ran_ns && !stack->queued_ns)) return;
     struct attach_cpu *cpu = attach_cpus_find(&looks->cpus, stack->thread.tid);
-    if (stack->ran_ns) cpu->ran_new_ns = 0;
+    if (stack->ran_ns) attach_cpus_settle(&looks->cpus, cpu);
     if (stack->queued_ns) cpu->queued_new_ns = 0;
 }
 

@@ -149,6 +149,7 @@ try_open(struct attach_processes *processes, struct attach_process *process)
     process->looks = open_looks(processes, process);
     if (process->looks && attach_look_native(process->looks, processes->native)) {
         process->looks->wanted = processes->wanted;
+        process->looks->cpus.alarms = processes->alarms;
         process->was_open = processes->was_open = true;
         process->renamed = true;
         process->tries = 0;

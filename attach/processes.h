@@ -31,6 +31,7 @@ struct attach_processes {
     enum attach_look_mode mode;
     enum attach_look_wanted wanted; /* for each look; the caller sets it */
     enum attach_native_which native; /* the same */
+    struct attach_alarms *alarms;   /* of their threads; NULL: none. The same */
     bool     children;
     pid_t    adopter;            /* whose children are children, too: orphans come to it; 0: none */
     struct attach_forks forks;

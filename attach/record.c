@@ -79,6 +79,12 @@ attach_record_wanted(const struct attach_record_options *options)
     return options->idle ? ATTACH_LOOK_ALL : ATTACH_LOOK_BUSY;
 }
 
+int64_t
+attach_record_alarms_ns(const struct attach_record_options *options)
+{
+    return options->mode == ATTACH_RECORD_CPU && !options->in_order ? options->period_ns : 0;
+}
+
 /* ---- stacks ---- */
 
 static uint32_t

@@ -56,6 +56,7 @@ struct attach_record {
     uint64_t added;                    /* stacks */
     int64_t  longest_ns;               /* between two looks */
     struct attach_pace pace;           /* the caller's, for the comments */
+    uint64_t alarmed;                  /* and this: looks because an alarm rang */
     struct attach_look_counts counts;  /* so are these */
     uint64_t missed;                   /* and this: children that ended before any look */
     char     origin[ATTACH_ORIGIN_TEXT_MAX]; /* of the first process, as first seen; or "" */
@@ -76,6 +77,10 @@ void attach_record_free(struct attach_record *record);
 
 /* Which stacks the looks have to read for these options. */
 enum attach_look_wanted attach_record_wanted(const struct attach_record_options *options);
+
+/* After how much CPU time of a thread it is to be looked at (attach/alarms.h); 0: at no such time.
+ * In order, what a thread does between two alarms is to be seen, too. */
+int64_t attach_record_alarms_ns(const struct attach_record_options *options);
 
 /* Labels the stacks that are added from here on with the pid, title or container of their process.
  * Returns false without memory. */

@@ -415,10 +415,12 @@ add_comments(struct record_making *making)
     const struct attach_record *record = making->record;
     const struct attach_pace *pace = &record->pace;
     const struct attach_look_counts *counts = &record->counts;
-    char looks[200], stacks[200], gap[200], threads[200], children[200];
+    char looks[200], alarmed[200], stacks[200], gap[200], threads[200], children[200];
 
     snprintf(looks, sizeof(looks), "looks: asked %" PRIu64 ", taken %" PRIu64 ", late %" PRIu64,
              pace->asked, pace->taken, pace->late);
+    snprintf(alarmed, sizeof(alarmed),
+             "looks because a thread had run for a period: %" PRIu64, record->alarmed);
     snprintf(stacks, sizeof(stacks), "stacks: read %" PRIu64 ", torn %" PRIu64 ", failed %" PRIu64,
              counts->stacks, counts->torn, counts->failed);
     snprintf(gap, sizeof(gap), "longest time without a look: %.6f s",
@@ -429,7 +431,8 @@ add_comments(struct record_making *making)
     snprintf(children, sizeof(children),
              "children: %" PRIu64 " ended before they were looked at", record->missed);
     return add_comment(making, HEAPPROF_COMMENT_VERSION HEAPPROF_VERSION) &&
-           add_comment(making, looks) && add_comment(making, stacks) && add_comment(making, gap) &&
+           add_comment(making, looks) && (!record->alarmed || add_comment(making, alarmed)) &&
+           add_comment(making, stacks) && add_comment(making, gap) &&
            (!record->roster.folded || add_comment(making, threads)) &&
            (!record->missed || add_comment(making, children)) && add_origin(making);
 }

@@ -19,9 +19,9 @@
 
 #define CONTAINER "in a container, start it with --cap-add=SYS_PTRACE"
 
+#define CAPABILITY(number) (UINT64_C(1) << (number))
 #define KEPT \
-    (UINT32_C(1) << CAP_SYS_PTRACE | UINT32_C(1) << CAP_DAC_READ_SEARCH | \
-     UINT32_C(1) << CAP_DAC_OVERRIDE)
+    (CAPABILITY(CAP_SYS_PTRACE) | CAPABILITY(CAP_DAC_READ_SEARCH) | CAPABILITY(CAP_DAC_OVERRIDE))
 
 typedef struct __user_cap_header_struct capability_header;
 typedef struct __user_cap_data_struct capability_data;
@@ -179,24 +179,30 @@ attach_rights_of_peer(const struct attach_peer *peer, pid_t pid,
 /* A capability that is not permitted cannot be kept. A capability that is not kept cannot be had
  * again. */
 static void
-drop_capabilities(uint32_t kept)
+drop_capabilities(uint64_t kept)
 {
     capability_header header = { .version = _LINUX_CAPABILITY_VERSION_3 };
     capability_data data[2] = {{0}};
 
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     if (syscall(SYS_capget, &header, data) != 0) return;
-    data[0].permitted &= kept;
-    data[0].effective &= kept;
-    data[1].permitted = data[1].effective = 0;
-    data[0].inheritable = data[1].inheritable = 0;
+    for (int half = 0; half < 2; half++) {
+        data[half].permitted &= (uint32_t)(kept >> 32 * half);
+        data[half].effective &= (uint32_t)(kept >> 32 * half);
+        data[half].inheritable = 0;
+    }
     syscall(SYS_capset, &header, data);
 }
 
 void
-attach_rights_drop(bool signals)
+attach_rights_drop(enum attach_rights_kept kept)
 {
+    static const uint64_t also[] = {
+        [ATTACH_RIGHTS_SIGNAL] = CAPABILITY(CAP_KILL),
+        [ATTACH_RIGHTS_ALARMS] = CAPABILITY(CAP_PERFMON),
+    };
+
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    drop_capabilities(signals ? KEPT | UINT32_C(1) << CAP_KILL : KEPT);
+    drop_capabilities(KEPT | also[kept]);
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* the last: capset may change it */
 }

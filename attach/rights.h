@@ -23,7 +23,12 @@ bool attach_rights_of_peer(const struct attach_peer *peer, pid_t pid,
  *   - Only root may read our memory, which holds the target's, and no core file of us is written
  *     (not dumpable).
  *   - The capabilities that let us read targets and write results stay: CAP_SYS_PTRACE,
- *     CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE; with signals also CAP_KILL. */
-void attach_rights_drop(bool signals);
+ *     CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE; and one more, if the caller says so. */
+enum attach_rights_kept {
+    ATTACH_RIGHTS_READ,
+    ATTACH_RIGHTS_SIGNAL, /* CAP_KILL */
+    ATTACH_RIGHTS_ALARMS  /* CAP_PERFMON (attach/alarms.h) */
+};
+void attach_rights_drop(enum attach_rights_kept kept);
 
 #endif

@@ -42,8 +42,13 @@ static struct attach_target *
 opened(const struct cli *cli, struct attach_target *target, const char *error,
        enum cli_attach_to to)
 {
+    static const enum attach_rights_kept kept[] = {
+        [CLI_ATTACH_AND_SIGNAL] = ATTACH_RIGHTS_SIGNAL,
+        [CLI_ATTACH_AND_ALARMS] = ATTACH_RIGHTS_ALARMS,
+    };
+
     if (!target) cli_wrong(cli, "%s", error);
-    else attach_rights_drop(to == CLI_ATTACH_AND_SIGNAL);
+    else attach_rights_drop(kept[to]);
     return target;
 }
 

@@ -5,7 +5,8 @@
 #include "cli/cli.h"
 #include "report/json.h"
 
-enum cli_attach_to {CLI_ATTACH_PROCESS, CLI_ATTACH_CORE, CLI_ATTACH_AND_SIGNAL};
+enum cli_attach_to {CLI_ATTACH_PROCESS, CLI_ATTACH_CORE, CLI_ATTACH_AND_SIGNAL,
+                    CLI_ATTACH_AND_ALARMS};
 
 /* The process that an operand means: by its number, or by the name that it alone has. Returns false
  * after telling the user what to type. */

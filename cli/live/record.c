@@ -139,7 +139,7 @@ add_processes(struct record_session *session)
 
     for (size_t i = 0; i < cli->operand_count; i++) {
         if (!cli_attach_pid(cli, cli->operands[i], &pid)) return false;
-        struct attach_target *target = cli_attach_open_pid(cli, pid, CLI_ATTACH_PROCESS);
+        struct attach_target *target = cli_attach_open_pid(cli, pid, CLI_ATTACH_AND_ALARMS);
         if (!target) continue;
         attach_target_close(target);
         if (!attach_processes_add(&session->processes, (pid_t)pid)) return false;
@@ -182,7 +182,7 @@ record_command(struct record_session *session)
     if (error) return cli_child_not_run(session->cli, &child, error);
     session->child = &child;
     attach_processor_at_once();
-    attach_rights_drop(false);
+    attach_rights_drop(ATTACH_RIGHTS_ALARMS);
     attach_processes_add(&session->processes, child.pid);
     int status = record_and_save(session);
     cli_child_wait(&child);
@@ -201,9 +201,12 @@ run(struct cli *cli)
     attach_processes_init(&session.processes, &session.record.names,
                           cli_attach_mode(cli->values[CLI_STOP]), cli->values[CLI_CHILDREN]);
     session.processes.wanted = attach_record_wanted(&session.options);
+    attach_alarms_open(&session.alarms, attach_record_alarms_ns(&session.options));
+    session.processes.alarms = &session.alarms;
     session.processes.native = cli_attach_native(cli);
     int status = cli->before_dashes ? record_processes(&session) : record_command(&session);
     attach_processes_free(&session.processes);
+    attach_alarms_close(&session.alarms);
     attach_record_free(&session.record);
     cli_series_free(&session.series);
     return status;
@@ -266,9 +269,12 @@ const struct cli_command cli_record_command = {
         "late cost detail, not time. The modes count:\n"
         "  wall  the time of each thread that runs, waits for a processor, for Ruby's global lock\n"
         "        (GVL), for a Mutex or for a disk. With --idle also the other threads\n"
-        "  cpu   the time that the kernel has given to each thread on a processor. It is counted\n"
-        "        where the thread is seen running next. \"(ran when nobody looked)\" is what was\n"
-        "        never seen: threads that were too short, and threads that are not Ruby's\n"
+        "  cpu   the time that the kernel has given to each thread on a processor. As root, or\n"
+        "        where kernel.perf_event_paranoid is at most 1, a thread is also looked at each\n"
+        "        time that it has run for a period: so the shares are right on a busy machine,\n"
+        "        too. Elsewhere its time is counted where it is seen running next. \"(ran when\n"
+        "        nobody looked)\" is what was never seen: threads that were too short, and\n"
+        "        threads that are not Ruby's\n"
         "  gvl   the time of each thread that has the GVL\n"
         "  off   the time of each thread that waits. The innermost frame says for what, and so\n"
         "        does the label \"waits\": IO, lock, sleep, GVL, or run queue (for a processor)\n"

@@ -15,6 +15,7 @@ struct record_session {
     struct cli *cli;
     struct attach_record record;
     struct attach_processes processes;
+    struct attach_alarms alarms;            /* mode cpu; elsewhere there are none */
     struct cli_child *child;                /* NULL if no command was given */
     int64_t  period_ns, end_ns;             /* end_ns: 0 if there is no end */
     int64_t  wall_began_ns;

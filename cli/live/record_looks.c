@@ -30,15 +30,16 @@ label(struct record_session *session, struct attach_process *process)
                                process->container);
 }
 
-/* A look is of the moment at which it begins. Returns whether all processes were seen. */
+/* A look is of the moment at which it begins. Returns whether all processes were seen. With rang
+ * it is at those of which an alarm has rung. */
 static bool
-look_at_all(struct record_session *session)
+look_at_all(struct record_session *session, bool rang)
 {
     bool all = true;
 
     for (size_t i = 0; i < session->processes.count; i++) {
         struct attach_process *process = &session->processes.all[i];
-        if (!process->looks) continue;
+        if (!process->looks || (rang && !attach_cpus_rang_p(&process->looks->cpus))) continue;
         if (process->renamed && !label(session, process)) session->memory = true;
         uint32_t number = process->looks->number;
         int64_t now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
@@ -85,12 +86,14 @@ refresh(struct record_session *session, int64_t now)
     return left > 0 || session->child;
 }
 
+/* A signal ends the sleep. Threads whose alarms ring are looked at meanwhile. */
 static void
-sleep_until(int64_t ns)
+sleep_until(struct record_session *session, int64_t ns)
 {
-    struct timespec until = {ns / RECORD_SECOND_NS, ns % RECORD_SECOND_NS};
-
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL); /* a signal ends the sleep */
+    while (!session->memory && attach_alarms_sleep(&session->alarms, ns)) {
+        look_at_all(session, true);
+        session->record.alarmed++;
+    }
 }
 
 void
@@ -125,13 +128,14 @@ look_until_it_ends(struct record_session *session)
         int64_t now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
         last = interrupted || (session->end_ns && now >= session->end_ns);
         if (!last && !refresh(session, now)) break;
-        bool open = any_open_p(session), all = open && look_at_all(session);
+        if (last) attach_alarms_ring(&session->alarms);
+        bool open = any_open_p(session), all = open && look_at_all(session, false);
         int64_t next = attach_pace_next(&session->record.pace,
                                         rb_heapprof_clock_ns(CLOCK_MONOTONIC), open, all);
         if (!last && now >= session->next_file_ns && session->processes.was_open)
             turn_over(session, now);
         if (session->end_ns && next > session->end_ns) next = session->end_ns;
-        if (!last && !interrupted) sleep_until(next);
+        if (!last && !interrupted) sleep_until(session, next);
     }
 }
 

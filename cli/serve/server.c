@@ -622,7 +622,7 @@ serve(struct server *server, const char *where)
 
     server->listener = cli_listen(server->cli, where, server->token, &status);
     if (server->listener < 0) return status;
-    attach_rights_drop(false);
+    attach_rights_drop(ATTACH_RIGHTS_READ);
     if (!allow_connections(server))
         status = cli_wrong(server->cli, "too few descriptors: allow more, by ulimit -n 1024");
     else status = run(server) ? CLI_DONE : cli_wrong(server->cli, "no memory");

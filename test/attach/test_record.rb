@@ -169,6 +169,36 @@ class TestHeapprofRecord < Test::Unit::TestCase
     end
   end
 
+  # Whether the kernel lets us have an event of type task-clock (perf_event_open(2)) of another process.
+  def alarms_allowed?(pid)
+    number = { "x86_64" => 298, "aarch64" => 241 }.fetch(RbConfig::CONFIG["host_cpu"]) { return false }
+    open_event = Fiddle::Function.new(Fiddle::Handle::DEFAULT["syscall"], [Fiddle::TYPE_LONG, Fiddle::TYPE_VOIDP, *[Fiddle::TYPE_LONG] * 4], Fiddle::TYPE_LONG)
+    event = open_event.call(number, [1, 128, 1, 10**9].pack("LLQQ").ljust(128, "\0"), pid, -1, -1, 0)
+    event >= 0 && IO.for_fd(event).close.nil?
+  end
+
+  # It has run for a second, which is at least 33 periods. What was run since the last one is counted at the end.
+  def test_mode_cpu_looks_when_a_thread_has_run
+    require "fiddle"
+    beside("def spin = loop { 1 + 1 }\n$ready.call\nspin") do |pid|
+      omit "the kernel allows no alarms" unless alarms_allowed?(pid)
+      Dir.mktmpdir do |directory|
+        file = File.join(directory, "time.pb.gz")
+        reader = Process.spawn(PROGRAM, "record", "--mode=cpu", "--rate=50", "--output=#{file}", "--duration=100000", pid.to_s, err: File::NULL)
+        Thread.pass until Dir["/proc/#{reader}/fd/*"].any? { |fd| File.readlink(fd).include?("perf_event") rescue false }
+        ran, = accounts(pid)
+        Thread.pass until accounts(pid).first > ran + 10**9
+        Process.kill(:INT, reader)
+        assert_predicate Process.wait2(reader).last, :success?
+        profile = JSON.parse(heapprof!("convert", file, "--to=json").out)
+        alarmed = profile["comments"].filter_map { |comment| comment[/\Alooks because a thread had run for a period: (\d+)\z/, 1] }
+        assert_operator alarmed.first.to_i, :>, 1
+        spin, others = profile["samples"].partition { |sample| sample["locations"].size > 1 }
+        assert_operator spin.sum { |sample| sample["values"][1] }, :>, others.sum { |sample| sample["values"][1] }
+      end
+    end
+  end
+
   # Its thread has the GVL all the time.
   def test_cpu_is_not_the_time_without_a_processor
     beside("def spin = loop { 1 + 1 }\n$ready.call\nspin") do |pid|

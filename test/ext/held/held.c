@@ -10,9 +10,10 @@
  *                             HELD_BELL it is at each bell what the thread has waited for.
  *     HELD_COPY=1             The copy of ruby that writes a dump stops (SIGSTOP) before it begins.
  *
- * The waits are those of `heapprof record` (clock_nanosleep), of `heapprof memcheck` for its
- * command (sigtimedwait), and of the thread in ruby that writes profiles (sem_clockwait). A signal
- * or a semaphore still ends them. The programs that a program starts have their own time.
+ * The waits are those of `heapprof record` (clock_nanosleep; it has no timerfd then), of `heapprof
+ * memcheck` for its command (sigtimedwait), and of the thread in ruby that writes profiles
+ * (sem_clockwait). A signal or a semaphore still ends them. The programs that a program starts have
+ * their own time.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -99,6 +100,17 @@ clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct
         if (errno == EINTR) return EINTR;
     }
     return sleep(clock, flags, until, rest);
+}
+
+/* A program that could wait for a descriptor waits for the clock. */
+int
+timerfd_create(int clock, int flags)
+{
+    int (*create)(int, int) = dlsym(RTLD_NEXT, "timerfd_create");
+
+    if (bell < 0) return create(clock, flags);
+    errno = EMFILE;
+    return -1;
 }
 
 int

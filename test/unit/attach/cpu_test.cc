@@ -21,6 +21,7 @@ class Cpu : public ::testing::Test {
     attach_target *target_ = nullptr;
     heapprof_mem mem_;
     attach_cpus cpus_ = {};
+    attach_alarms alarms_ = {};
 
     void
     SetUp() override
@@ -41,6 +42,7 @@ class Cpu : public ::testing::Test {
     TearDown() override
     {
         if (target_) attach_cpus_free(&cpus_);
+        if (cpus_.alarms) attach_alarms_close(&alarms_);
         attach_target_close(target_);
         kill(child_, SIGKILL);
         waitpid(child_, nullptr, 0);
@@ -73,6 +75,18 @@ class Cpu : public ::testing::Test {
             text[got > 0 ? got : 0] = 0;
             state = strrchr(text, ')');
         } while (state && state[2] != 'S');
+    }
+
+    // The child has an alarm each 5 ms, or so. Returns its account.
+    attach_cpu *
+    WithAlarm()
+    {
+        attach_alarms_open(&alarms_, 5 * kMs);
+        cpus_.alarms = &alarms_;
+        attach_cpus_begin(&cpus_, true, false);
+        Compute('1');
+        attach_cpus_begin(&cpus_, true, false);
+        return attach_cpus_read(&cpus_, child_);
     }
 
     // The child has used so many times 20 ms, since it began.
@@ -130,6 +144,67 @@ TEST_F(Cpu, AThreadThatHasEndedIsTakenOut) {
     EXPECT_FALSE(attach_cpus_find(&cpus_, child_));
     EXPECT_EQ(ran, cpus_.gone_ns);
     EXPECT_EQ(0u, cpus_.fds);
+}
+
+#define REQUIRE_ALARMS(cpu) \
+    if ((cpu)->alarm == ATTACH_NO_ALARM) GTEST_SKIP() << "the kernel does not allow alarms"
+
+TEST_F(Cpu, AnAlarmRingsWhenTheThreadHasRun) {
+    attach_cpu *cpu = WithAlarm();
+    REQUIRE_ALARMS(cpu);
+    EXPECT_FALSE(attach_cpus_rang_p(&cpus_));
+    EXPECT_FALSE(attach_cpus_counts_p(&cpus_, cpu, true));
+    uint64_t first = cpu->ran_new_ns;
+    EXPECT_LT(0u, first);
+    Compute('2');
+    EXPECT_TRUE(attach_alarms_sleep(&alarms_, INT64_MAX));
+    EXPECT_TRUE(attach_cpus_rang_p(&cpus_));
+    attach_cpus_begin(&cpus_, true, false);
+    cpu = attach_cpus_read(&cpus_, child_);
+    EXPECT_TRUE(attach_cpus_counts_p(&cpus_, cpu, false));
+    EXPECT_EQ(first + cpu->alarm_ns, cpu->ran_new_ns);
+    EXPECT_LT(0u, cpu->alarm_ns);
+    attach_cpus_settle(&cpus_, cpu);
+    EXPECT_EQ(0u, cpu->ran_new_ns);
+    EXPECT_FALSE(attach_cpus_rang_p(&cpus_));
+}
+
+TEST_F(Cpu, WithoutAnAlarmTheThreadCountsIfItComputes) {
+    attach_cpus_begin(&cpus_, true, false);
+    attach_cpu *cpu = attach_cpus_find(&cpus_, child_);
+    EXPECT_EQ(ATTACH_NO_ALARM, cpu->alarm);
+    EXPECT_TRUE(attach_cpus_counts_p(&cpus_, cpu, true));
+    EXPECT_FALSE(attach_cpus_counts_p(&cpus_, cpu, false));
+    cpu->queued = true;
+    EXPECT_FALSE(attach_cpus_counts_p(&cpus_, cpu, true));
+}
+
+TEST_F(Cpu, AtTheEndWhatWasRunSinceTheAlarmCountsToo) {
+    attach_cpu *cpu = WithAlarm();
+    REQUIRE_ALARMS(cpu);
+    attach_alarms_ring(&alarms_);
+    attach_cpus_begin(&cpus_, true, false);
+    EXPECT_TRUE(attach_cpus_counts_p(&cpus_, attach_cpus_read(&cpus_, child_), false));
+}
+
+TEST_F(Cpu, WhatAnEndedThreadHasRunSinceItsAlarmIsUnknown) {
+    attach_cpu *cpu = WithAlarm();
+    uint64_t unknown = attach_cpus_unknown_ns(&cpus_), ran = cpu->ran_new_ns;
+    EXPECT_LT(0u, ran);
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+    attach_cpus_begin(&cpus_, true, false);
+    EXPECT_FALSE(attach_cpus_read(&cpus_, child_));
+    EXPECT_EQ(0u, alarms_.count);
+    EXPECT_EQ(ran, cpus_.uncounted_ns);
+    EXPECT_EQ(unknown + ran, attach_cpus_unknown_ns(&cpus_));
+}
+
+TEST_F(Cpu, WithoutAlarmsTheReaderSleeps) {
+    attach_alarms_open(&alarms_, 0);
+    cpus_.alarms = &alarms_;
+    EXPECT_EQ(ATTACH_NO_ALARM, attach_alarms_set(&alarms_, child_));
+    EXPECT_FALSE(attach_alarms_sleep(&alarms_, 1));
 }
 
 TEST_F(Cpu, AThreadThatSleepsIsAskedOnce) {

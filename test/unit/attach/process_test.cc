@@ -553,7 +553,7 @@ TEST_F(Process, WithoutRightsThatAreNotNeededItIsStillRead)
         char error[ATTACH_TARGET_ERROR_MAX] = "";
         attach_target *opened = attach_target_open_pid(target.pid(), error);
         int copy = 0;
-        attach_rights_drop(false);
+        attach_rights_drop(ATTACH_RIGHTS_READ);
         bool read = opened && attach_target_read(opened, AddressOf(&number), &copy, sizeof(copy)) &&
                     attach_target_refresh(opened, error) && attach_target_threads(opened);
         attach_target_close(opened);
