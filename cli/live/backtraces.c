@@ -32,12 +32,13 @@ directory_of(const struct attach_target *target)
     return attach_origin_value(text, "directory");
 }
 
-/* Returns which of the stack's frames is the innermost of the application; or count if none is. */
+/* Returns which of the stack's frames is the innermost of the application; or count if none is.
+ * "(torn)", the first of a torn stack, is no frame. */
 static size_t
 find_own(const struct attach_looks *looks, const struct attach_look_stack *stack,
          const char *directory)
 {
-    for (size_t i = 0; i < stack->count; i++) {
+    for (size_t i = stack->torn; i < stack->count; i++) {
         const struct heapprof_function *function =
             attach_names_get(looks->names, looks->frames[stack->first + i].function);
         if (looks->frames[stack->first + i].native) continue;

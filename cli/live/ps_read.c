@@ -24,7 +24,7 @@
 #include "base/array.h"
 #include "cli/live/backtraces.h"
 
-enum { SECONDS_MOST = 5, NAMES_BYTES_MOST = 64 << 20 };
+enum { SECONDS_MOST = 5, NAMES_BYTES_MOST = 64 << 20, LOOKS_MOST = 16 };
 
 struct ps_pids {
     pid_t *all;
@@ -54,6 +54,18 @@ busiest(const struct attach_looks *looks)
         if (!found) found = stack;
     }
     return found;
+}
+
+/* A stack may change while it is read, because nothing is stopped. Then it is looked at again. */
+static bool
+look(struct attach_looks *looks)
+{
+    for (int i = 0; i < LOOKS_MOST; i++) {
+        if (!attach_look(looks)) return false;
+        const struct attach_look_stack *stack = busiest(looks);
+        if (!stack || !stack->torn) break;
+    }
+    return true;
 }
 
 static void
@@ -90,7 +102,7 @@ read_ruby(struct ps_row *row, struct attach_target *target)
     if (looks) {
         looks->wanted = ATTACH_LOOK_BUSY;
         read_memory(row, looks->vm);
-        if (attach_look(looks)) {
+        if (look(looks)) {
             row->threads = looks->threads.count;
             read_now(row, looks);
         }
