@@ -363,7 +363,7 @@ attach_cpus_unknown_ns(const struct attach_cpus *cpus)
 void
 attach_cpus_ask(const struct attach_cpus *cpus, struct attach_cpu *cpu)
 {
-    cpu->queued = cpu->look == cpus->look && cpu->alarm < 0 && !cpus->no_schedstat &&
+    cpu->queued = cpu->look == cpus->look && !cpus->no_schedstat &&
                   attach_processor_queued_p(cpus->target->pid, cpu->tid, cpu->turns);
 }
 
@@ -396,7 +396,7 @@ attach_cpus_turned_p(struct attach_cpus *cpus, struct attach_cpu *cpu)
 {
     uint64_t numbers[3];
 
-    return cpu->look == cpus->look && cpu->alarm < 0 && !cpus->no_schedstat &&
+    return cpu->look == cpus->look && !cpus->no_schedstat &&
            read_schedstat(cpus, cpu, numbers) && numbers[2] != cpu->turns;
 }
 

@@ -157,7 +157,7 @@ ask_processors(struct attach_looks *looks)
         bool runs = thread->state == ATTACH_THREAD_RUNNING;
         if (!thread->tid || !(runs || thread->state == ATTACH_THREAD_BLOCKED)) continue;
         struct attach_cpu *cpu = attach_cpus_find(&looks->cpus, thread->tid);
-        if (!cpu || !(runs || cpu->ran_new_ns)) continue;
+        if (!cpu || cpu->alarm >= 0 || !(runs || cpu->ran_new_ns)) continue;
         attach_cpus_ask(&looks->cpus, cpu);
         queued |= cpu->queued;
     }
@@ -401,7 +401,7 @@ turned_p(struct attach_looks *looks, struct attach_look_stack *stack)
 {
     if (!stack->ran_ns) return false;
     struct attach_cpu *cpu = attach_cpus_find(&looks->cpus, stack->thread.tid);
-    if (!attach_cpus_turned_p(&looks->cpus, cpu)) return false;
+    if (cpu->alarm >= 0 || !attach_cpus_turned_p(&looks->cpus, cpu)) return false;
     stack->ran_ns = 0;
     stack->wanted = false;
     return true;
@@ -422,10 +422,10 @@ registers_wanted_p(const struct attach_looks *looks)
 static bool
 copy_queued(struct attach_looks *looks, const struct attach_look_stack *stack)
 {
-    if (looks->wanted == ATTACH_LOOK_CPU || looks->native.on || looks->locals.wanted) return false;
+    if (looks->native.on || looks->locals.wanted) return false;
     if (!looks->asked) begin_accounts(looks);
     struct attach_cpu *cpu = attach_cpus_read(&looks->cpus, stack->thread.tid);
-    if (!cpu) return false;
+    if (!cpu || (looks->wanted == ATTACH_LOOK_CPU && cpu->alarm < 0)) return false;
     attach_cpus_ask(&looks->cpus, cpu);
     return cpu->queued && attach_walk_copy(&looks->walk, stack->thread.ec) &&
            !registers_wanted_p(looks) && !attach_cpus_turned_p(&looks->cpus, cpu);
