@@ -46,6 +46,7 @@
     WORD(GITHUB,     "--github",      NULL,      "The answer is warnings of GitHub's workflows") \
     WORD(FAIL_OVER,  "--fail-over",   "SIZE",    "Growth above which the exit status is 3") \
     WORD(JUNIT,      "--junit",       NULL,      "The answer is JUnit's XML") \
+    WORD(VIEW,       "--view",        NULL,      "A page is written, too") \
     WORD(OPEN,       "--open",        NULL,      "A browser opens the page") \
     /* what is measured, and when */ \
     LETTER(EVERY,    "--every",    'e', "SECONDS", "The time between two files of a series") \

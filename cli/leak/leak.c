@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "cli/child.h"
+#include "cli/html.h"
 #include "cli/leak/watched.h"
 #include "cli/live/attach.h"
 #include "os/clock.h"
@@ -61,6 +62,21 @@ weight(const struct cli_leak_verdict *verdict)
     return verdict->growth + verdict->outside;
 }
 
+/* With --view: the page of `heapprof graph view` for these dumps. If nothing grew there is nothing
+ * to show. Returns a status. */
+static int
+show_page(const struct cli *cli, const struct cli_leak_verdict *verdict, char **paths, size_t count)
+{
+    struct cli view = {.command = cli_find("graph view"), .operands = paths,
+                       .operand_count = count};
+
+    if (!cli->values[CLI_VIEW] || !verdict->row_count) return CLI_DONE;
+    view.values[CLI_MEMORY] = cli->values[CLI_MEMORY];
+    fputs("\nThe page of what grew: ", stdout);
+    fflush(stdout);
+    return view.command->run(&view);
+}
+
 /* Writes the verdict of the process that grew most, and a line for each other. */
 static int
 say_verdicts(struct leak *leak, struct cli_leak_verdict *verdicts, struct cli_watched **whose,
@@ -81,7 +97,9 @@ say_verdicts(struct leak *leak, struct cli_leak_verdict *verdicts, struct cli_wa
     for (size_t i = 0; room && i < count; i++) {
         if (i != worst) room = cli_leak_put_line(stdout, &verdicts[i], whose[i]->name);
     }
-    return room ? CLI_DONE : cli_wrong(leak->cli, "no memory");
+    if (!room) return cli_wrong(leak->cli, "no memory");
+    if (!count) return CLI_DONE;
+    return show_page(leak->cli, &verdicts[worst], whose[worst]->paths, whose[worst]->count);
 }
 
 /* If nothing grew, there is nothing to look for in the dumps. */
@@ -245,6 +263,8 @@ leak_of_files(struct leak *leak)
     int status = cli_leak_find(&verdict, cli, cli->operands, cli->operand_count);
     if (status == CLI_DONE && !cli_leak_put(stdout, &verdict, cli->operands[0], 0))
         status = cli_wrong(cli, "no memory");
+    if (status == CLI_DONE)
+        status = show_page(cli, &verdict, cli->operands, cli->operand_count);
     cli_leak_free(&verdict);
     return status;
 }
@@ -271,6 +291,7 @@ run(struct cli *cli)
     if (!cli_number(cli, CLI_DURATION, 1, 60, &leak.seconds) ||
         !cli_number(cli, CLI_TIMEOUT, 1, 30, &leak.watch.patience))
         return CLI_USAGE;
+    if (cli->values[CLI_VIEW] && !cli_html_there(cli)) return CLI_WRONG;
     leak.watch.for_ms = (uint64_t)(leak.seconds + MARGIN_SECONDS) * 1000;
     bool command = cli->before_dashes == 0 && cli->operand_count > 0;
     if (!command && cli->operand_count) kind = cli_kind_of_file(cli->operands[0]);
@@ -287,6 +308,7 @@ static const struct cli_option options[] = {
     {CLI_DURATION, NULL, "How long to watch (default: 60)"},
     {CLI_TIMEOUT, NULL, "How long a process may take until it answers (default: 30)"},
     CLI_GRAPH_MEMORY_OPTION,
+    {CLI_VIEW, NULL, "Write a page of what grew, too, and print its name"},
     {CLI_QUIET, NULL, "Do not say at the beginning what is watched"},
     CLI_OUTPUT_OPTION,
     {0}
@@ -295,6 +317,7 @@ static const struct cli_option options[] = {
 static const struct cli_example examples[] = {
     {"heapprof leak 4242", "watches that process for a minute, and says what grew"},
     {"heapprof leak -d 600 4242", "ten minutes; if it is a master of puma, with all its workers"},
+    {"heapprof leak --view 4242", "the same, and a page for a browser"},
     {"heapprof leak -- bundle exec sidekiq", "starts a program, and watches it"},
     {"heapprof leak 1.rbgraph 2.rbgraph 3.rbgraph", "dumps that are there already"},
     {0}

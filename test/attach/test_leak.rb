@@ -274,6 +274,22 @@ class TestHeapprofLeak < Test::Unit::TestCase
     end
   end
 
+  # The page is that of `graph view`; of what does not grow there is none.
+  def test_a_page
+    omit "this heapprof has no page" if heapprof("graph", "view", "-o", "-", "none").err.include?("built without its page")
+    serve(LEAKS["an_array_in_a_constant"].first) do |pid, input, output|
+      files = Array.new(3) do |i|
+        work(input, output, 500)
+        heapprof("graph", "dump", pid, "-o", "#{i}.rbgraph").out.chomp
+      end
+      page = ->(*dumps) { heapprof!("leak", "--view", *dumps, env: { "TMPDIR" => Dir.pwd }).out[/^The page of what grew: (.+)$/, 1] }
+      path = page.(*files)
+      assert_include File.read(path), "Audit::ENTRIES"
+      assert_equal 0o600, File.stat(path).mode & 0o777
+      assert_nil page.(files.last, files.last, files.last)
+    end
+  end
+
   def test_profiles_are_compared_by_line
     serve(LEAKS["an_array_in_a_constant"].first, env: { "RUBY_HEAPPROF" => "interval=1,out=" }) do |pid, input, output|
       files = Array.new(2) do |i|
