@@ -11,6 +11,7 @@
 
 #include <linux/perf_event.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -54,6 +55,7 @@ open_event(pid_t tid, int64_t period_ns)
     struct perf_event_attr attr = {
         .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_TASK_CLOCK,
         .sample_period = about(period_ns), .wakeup_events = 1,
+        .sample_type = PERF_SAMPLE_CPU,
     };
 
     return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
@@ -131,29 +133,39 @@ rings_p(struct attach_alarms *alarms, const struct epoll_event *ready)
 {
     int alarm = ready->data.fd;
 
-    if (alarm == alarms->timer) return false;
-    if (ready->events & EPOLLHUP) {
-        epoll_ctl(alarms->waiting, EPOLL_CTL_DEL, alarm, NULL);
-        return false;
+    if (!(ready->events & EPOLLHUP)) return alarms->all[alarm].rang = true;
+    epoll_ctl(alarms->waiting, EPOLL_CTL_DEL, alarm, NULL);
+    return false;
+}
+
+/* Waits until an alarm rings, the timer has run out, or a signal comes. Returns whether one rang. */
+static bool
+hear(struct attach_alarms *alarms)
+{
+    struct epoll_event ready[RING_MOST];
+    bool rang = false, over = false;
+
+    while (!rang && !over) {
+        int count = epoll_wait(alarms->waiting, ready, RING_MOST, -1);
+        over = count < 0;
+        for (int i = 0; i < count; i++) {
+            if (ready[i].data.fd == alarms->timer) over = true;
+            else rang |= rings_p(alarms, &ready[i]);
+        }
     }
-    return alarms->all[alarm].rang = true;
+    return rang;
 }
 
 bool
 attach_alarms_sleep(struct attach_alarms *alarms, int64_t until_ns)
 {
     struct itimerspec until = { .it_value = { until_ns / SECOND_NS, until_ns % SECOND_NS } };
-    struct epoll_event ready[RING_MOST];
-    bool rang = false;
 
-    if (alarms->waiting < 0 ||
-        timerfd_settime(alarms->timer, TFD_TIMER_ABSTIME, &until, NULL) != 0) {
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until.it_value, NULL);
-        return false;
-    }
-    int count = epoll_wait(alarms->waiting, ready, RING_MOST, -1);
-    for (int i = 0; i < count; i++) rang |= rings_p(alarms, &ready[i]);
-    return rang;
+    if (alarms->waiting >= 0 &&
+        timerfd_settime(alarms->timer, TFD_TIMER_ABSTIME, &until, NULL) == 0)
+        return hear(alarms);
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until.it_value, NULL);
+    return false;
 }
 
 bool
@@ -175,6 +187,26 @@ attach_alarms_ran_ns(int alarm)
     uint64_t ran_ns;
 
     return read(alarm, &ran_ns, sizeof(ran_ns)) == sizeof(ran_ns) ? ran_ns : 0;
+}
+
+/* What the kernel writes at each overflow, as sample_type says. */
+struct overflow {
+    struct perf_event_header header;
+    uint32_t processor, unused;
+};
+
+int
+attach_alarms_processor(const struct attach_alarms *alarms, int alarm)
+{
+    const struct perf_event_mmap_page *page = alarms->all[alarm].buffer;
+    size_t bytes = buffer_bytes() / 2;
+    uint64_t end = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+    struct overflow last;
+
+    if (end < sizeof(last)) return -1;
+    memcpy(&last, (const char *)page + bytes + (end - sizeof(last)) % bytes, sizeof(last));
+    bool whole = last.header.type == PERF_RECORD_SAMPLE && last.header.size == sizeof(last);
+    return whole ? (int)last.processor : -1;
 }
 
 void

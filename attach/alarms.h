@@ -47,6 +47,10 @@ void attach_alarms_ring(struct attach_alarms *alarms);
 
 /* How long the thread has run since its alarm was set at first, up to this moment. */
 uint64_t attach_alarms_ran_ns(int alarm);
+
+/* The processor on which the thread was when its alarm rang last; -1: unknown. */
+int attach_alarms_processor(const struct attach_alarms *alarms, int alarm);
+
 void attach_alarms_set_again(struct attach_alarms *alarms, int alarm);
 
 #endif

@@ -45,17 +45,41 @@ attach_processor_queued_p(pid_t pid, pid_t tid, uint64_t turns)
            voluntary + others == turns;
 }
 
+/* What we may use; NULL: unknown. */
+static const cpu_set_t *
+ours(void)
+{
+    static cpu_set_t all;
+
+    return CPU_COUNT(&all) > 0 || sched_getaffinity(0, sizeof(all), &all) == 0 ? &all : NULL;
+}
+
 void
 attach_processor_leave(void)
 {
-    static cpu_set_t all; /* what we may use */
+    const cpu_set_t *all = ours();
     int here = sched_getcpu();
-    cpu_set_t others;
 
-    if (here < 0 || (CPU_COUNT(&all) == 0 && sched_getaffinity(0, sizeof(all), &all) != 0)) return;
-    others = all;
+    if (here < 0 || !all) return;
+    cpu_set_t others = *all;
     CPU_CLR(here, &others);
     if (CPU_COUNT(&others) > 0) sched_setaffinity(0, sizeof(others), &others);
+}
+
+void
+attach_processor_use(int processor)
+{
+    static int used = -1;
+    const cpu_set_t *all = ours();
+
+    if (processor == used || !all || processor >= CPU_SETSIZE) return;
+    used = processor;
+    cpu_set_t one = *all;
+    if (processor >= 0) {
+        CPU_ZERO(&one);
+        CPU_SET(processor, &one);
+    }
+    sched_setaffinity(0, sizeof(one), &one);
 }
 
 static void

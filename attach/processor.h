@@ -23,6 +23,9 @@ bool attach_processor_queued_p(pid_t pid, pid_t tid, uint64_t turns);
  * wait for this one. */
 void attach_processor_leave(void);
 
+/* The calling thread runs on that processor and no other; -1: on any that it may use. */
+void attach_processor_use(int processor);
+
 /* From now on the calling thread gets a processor as soon as it wakes up, before threads that
  * compute; until attach_processor_as_others, or until it has computed for a fifth of a second
  * without a sleep. Does nothing if the kernel does not allow it: it must be asked before

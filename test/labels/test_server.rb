@@ -4,6 +4,7 @@
 # `heapprof diff` and in `go tool pprof`, and who computes in `heapprof record`, which looks from outside.
 #
 #     load     old profiles     load     new profiles     load, recorded
+#     load, without a profiler, and `heapprof leak` meanwhile
 
 require_relative "lib/labels_test"
 require_relative "lib/shop"
@@ -17,7 +18,7 @@ class TestServer < Test::Unit::TestCase
   JOBS = %w[ImportJob ReceiptJob].freeze
 
   class << self
-    attr_reader :web, :jobs, :record
+    attr_reader :web, :jobs, :record, :leaks
 
     # Everything happens once; the tests look at what has come of it.
     def startup
@@ -27,6 +28,10 @@ class TestServer < Test::Unit::TestCase
         shop.load(100)
         @web, @jobs = old.zip(shop.profiles("new"))
         @record = shop.record
+      end
+      Shop.new("RUBY_HEAPPROF" => nil).run do |shop|
+        shop.load(10)
+        @leaks = shop.leaks
       end
     end
   end
@@ -54,7 +59,20 @@ class TestServer < Test::Unit::TestCase
     assert_match(/  #{COMPUTING}\z/, first, self.class.record)
   end
 
+  # Neither was started with a profiler. Of Puma's master and workers, the one that grew most comes first.
+  def test_who_holds_what_leaks_comes_first_on_demand
+    web, jobs = self.class.leaks
+    assert_held "CartsController::SEEN", "endpoint: #{LEAKING}", web
+    assert_held "ImportJob::SEEN", "job: ImportJob", jobs
+  end
+
   private
+
+  def assert_held(holder, label, answer)
+    rows, lines = %w[What\ holds\ it By\ the\ line].map { |start| answer[/^#{start}.*?:\n(.*?)\n\n/m, 1].to_s.lines }
+    assert_match(/ constant #{holder} \(Array\): [\d,]+ new Arrays/, rows.first, answer)
+    assert_include lines.first, label, answer
+  end
 
   # What grew, by that label, most first.
   def grown((old, new), key)

@@ -27,9 +27,14 @@ class Shop
 
   def self.heapprof(*words) = output(HEAPPROF, *words)
 
+  # With RUBY_HEAPPROF, if it is not to be profiled as ENVIRONMENT says.
+  def initialize(environment = {})
+    @environment = ENVIRONMENT.merge(environment)
+  end
+
   # Yields itself when all of it runs.
   def run
-    Shop.output(*RUBY, File.join(SERVER, "schema.rb"), env: ENVIRONMENT)
+    Shop.output(*RUBY, File.join(SERVER, "schema.rb"), env: @environment)
     @puma = start(File.join(Gem.dir, "bin/puma"), "-C", File.join(SERVER, "puma.rb"), File.join(SERVER, "config.ru"))
     @port = lines_of(@puma, /Listening on .*:(\d+)$/).first
     lines_of(@puma, /(Worker \d+).* booted/, 2)
@@ -52,6 +57,16 @@ class Shop
     end
   end
 
+  # What `heapprof leak` says of Puma, and of Solid Queue's worker, while all of it is at work.
+  def leaks
+    over = false
+    asking = Thread.new { load(20) until over }
+    [@puma.pid, @worker].map { |pid| Shop.heapprof("leak", "--seconds=20", "--quiet", pid) }
+  ensure
+    over = true
+    asking.join
+  end
+
   # The table of the processor's time of Puma's workers, looked at from outside while pages are asked for.
   def record
     over = false
@@ -69,7 +84,7 @@ class Shop
   def start(program, *arguments)
     out, write = IO.pipe
     log = "#{File.basename(program)}.log"
-    pid = spawn(ENVIRONMENT, *RUBY, program, *arguments, in: File::NULL, out: write, err: log)
+    pid = spawn(@environment, *RUBY, program, *arguments, in: File::NULL, out: write, err: log)
     write.close
     Server.new(pid, out, log)
   end

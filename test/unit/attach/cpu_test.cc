@@ -200,6 +200,20 @@ TEST_F(Cpu, WhatAnEndedThreadHasRunSinceItsAlarmIsUnknown) {
     EXPECT_EQ(unknown + ran, attach_cpus_unknown_ns(&cpus_));
 }
 
+TEST_F(Cpu, TheEndOfAThreadDoesNotWakeTheReader) {
+    attach_cpu *cpu = WithAlarm();
+    REQUIRE_ALARMS(cpu);
+    while (attach_alarms_sleep(&alarms_, 1)) continue; // it may have rung meanwhile
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+    timespec begun, ended;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    int64_t until = begun.tv_sec * 1000 * kMs + begun.tv_nsec + 20 * kMs;
+    EXPECT_FALSE(attach_alarms_sleep(&alarms_, until));
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    EXPECT_LE(until, ended.tv_sec * 1000 * kMs + ended.tv_nsec);
+}
+
 TEST_F(Cpu, WithoutAlarmsTheReaderSleeps) {
     attach_alarms_open(&alarms_, 0);
     cpus_.alarms = &alarms_;
