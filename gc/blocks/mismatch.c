@@ -37,15 +37,6 @@ freeing_code(const struct addresses *addresses)
     return asking_by_unwinding(addresses, 0);
 }
 
-/* The path to a function and the function itself. 0 when memory is refused. */
-HEAPPROF_COLD static uint32_t
-path_with_caller(uint32_t path, uint32_t caller)
-{
-    uint32_t whole = caller ? rb_heapprof_stacks_push(&rb_heapprof.tables.c_paths, path, caller, 0)
-                            : HEAPPROF_NO_STACK;
-    return whole == HEAPPROF_NO_STACK ? path : whole;
-}
-
 HEAPPROF_COLD static struct heapprof_mismatch_end
 asked_end(uint32_t number)
 {

@@ -65,19 +65,14 @@ compiled_p(uintptr_t word)
 #endif
 }
 
-/* Unwinding does not see as far out as steps do, and may find nothing but MRI. own: as
- * find_caller's. */
+/* With memcheck: the function at all[i], or if that is MRI's, the one that called MRI; and its
+ * callers. */
 HEAPPROF_COLD static struct asking
-asking_by_unwinding(const struct addresses *addresses, size_t own)
+asking_outwards(const struct addresses *addresses, size_t i)
 {
     const struct heapprof_callers *callers = &rb_heapprof.tables.callers;
-    struct asking asking = { .caller = find_caller(addresses, own) };
-    size_t i = 0;
+    struct asking asking = { .caller = addresses->all[i] };
 
-    if (!rb_heapprof.run.options.memcheck || !asking.caller) return asking;
-    if (own + 1 < addresses->count)
-        asking.allocator = asked_allocator(addresses->all[own + 1], asking.caller);
-    while (addresses->all[i] != asking.caller) i++;
     if (rb_heapprof_callers_core_p(callers, asking.caller)) {
         uintptr_t behalf =
             rb_heapprof_callers_behalf(callers, addresses->all + i, addresses->count - i);
@@ -90,6 +85,24 @@ asking_by_unwinding(const struct addresses *addresses, size_t own)
         if (rb_heapprof_callers_core_p(callers, word) || !compiled_p(word)) break;
         if (!rb_heapprof_callers_wrapper_p(callers, word)) add_its_caller(&asking, word);
     }
+    return asking;
+}
+
+/* Unwinding does not see as far out as steps do, and may find nothing but MRI. own: as
+ * find_caller's. */
+HEAPPROF_COLD static struct asking
+asking_by_unwinding(const struct addresses *addresses, size_t own)
+{
+    uintptr_t caller = find_caller(addresses, own);
+    enum heapprof_block_allocator allocator = HEAPPROF_OF_UNKNOWN;
+    size_t i = 0;
+
+    if (!rb_heapprof.run.options.memcheck || !caller) return (struct asking){ .caller = caller };
+    if (own + 1 < addresses->count)
+        allocator = asked_allocator(addresses->all[own + 1], caller);
+    while (addresses->all[i] != caller) i++;
+    struct asking asking = asking_outwards(addresses, i);
+    asking.allocator = allocator;
     return asking;
 }
 

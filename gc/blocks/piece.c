@@ -40,6 +40,15 @@ c_path_of(const struct asking *asking)
     return path;
 }
 
+/* The path to a function and the function itself. 0 when memory is refused. */
+HEAPPROF_COLD static uint32_t
+path_with_caller(uint32_t path, uint32_t caller)
+{
+    uint32_t whole = caller ? rb_heapprof_stacks_push(&rb_heapprof.tables.c_paths, path, caller, 0)
+                            : HEAPPROF_NO_STACK;
+    return whole == HEAPPROF_NO_STACK ? path : whole;
+}
+
 /* Returns 0 when memory is refused. */
 HEAPPROF_COLD static uint32_t
 site_of_asking(uint32_t stack, uint32_t label, const struct asking *asking)
