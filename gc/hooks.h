@@ -12,12 +12,14 @@
  *   rb_heapprof_gate_clear ractor and GC                    1 test   redraw the gaps
  *   rb_heapprof_gate_sweep page swept                       2 tests  2 tests
  *   rb_heapprof_gate_swept_page, _finalized  page; object with a finalizer  1 test, off or on
+ *   rb_heapprof_gate_added_page, _walk       new page; page walked over     1 test, off or on
+ *   rb_heapprof_gate_held_p                  slot, at the end of process    1 test, off or on
  *   rb_heapprof_gate_move  object moved by compaction       1 test   1 test
  *   rb_heapprof_gate_malloc block from the allocator        subtract and test, off or on
  *   rb_heapprof_gate_realloc block about to be reallocated  add up and 2 tests
  *   rb_heapprof_gate_resized block reallocated              subtract and 2 tests
  *   rb_heapprof_gate_free  block freed, or reallocated      1 test, off or on
- *   rb_heapprof_gate_begun, _marked  GC                     2 tests, 1 test, off or on
+ *   rb_heapprof_gate_begun, _marked, _swept  GC             2, 2 and 1 tests, off or on
  *   rb_heapprof_gate_adjust memory reported by an extension  2 tests  + a lock
  *
  * The allocation fast path and the sweep of an object have no gate: `make
@@ -69,10 +71,14 @@ struct heapprof_ractor {
     uint64_t epoch;      /* of the profiler when they were drawn; they are stale in another */
 };
 
-/* Part of struct heap_page: heads of this page's chains (base/address_table.h). */
+/* Part of struct heap_page: heads of this page's chains (base/address_table.h), and what
+ * gc/quarantine knows of it. */
 struct heapprof_page {
     uint32_t samples;
     uint32_t identities;
+    uint32_t held;    /* which slots are held back (gc/quarantine/held.c); 0: none */
+    uint16_t walkers; /* walks over all objects that are at this page */
+    bool     alone;   /* its objects are each alone on a page of memory (alone.c) */
 };
 
 extern bool rb_heapprof_on; /* state.h */
@@ -170,6 +176,37 @@ static inline void
 rb_heapprof_gate_finalized(struct heap_page *page, VALUE slot)
 {
     if (RB_UNLIKELY(rb_heapprof_quarantine_on)) rb_heapprof_quarantine_finalized(page, slot);
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_quarantine_added(struct heap_page *page);
+
+/* The heap has a new page, whose slots are all free. */
+static inline void
+rb_heapprof_gate_added_page(struct heap_page *page)
+{
+    if (RB_UNLIKELY(rb_heapprof_quarantine_on)) rb_heapprof_quarantine_added(page);
+}
+
+HEAPPROF_COLD static bool
+rb_heapprof_quarantine_held_p(const struct heap_page *page, VALUE slot);
+
+/* Whether the slot is one that has no object to be freed at the end of the process. */
+static inline bool
+rb_heapprof_gate_held_p(const struct heap_page *page, VALUE slot)
+{
+    return RB_UNLIKELY(rb_heapprof_quarantine_on) && rb_heapprof_quarantine_held_p(page, slot);
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_quarantine_walk(struct heap_page **walked, struct heap_page *page);
+
+/* A walk over all objects comes to a page, or ends if page is NULL. walked is the walk's own; it
+ * begins as NULL. */
+static inline void
+rb_heapprof_gate_walk(struct heap_page **walked, struct heap_page *page)
+{
+    if (RB_UNLIKELY(rb_heapprof_quarantine_on)) rb_heapprof_quarantine_walk(walked, page);
 }
 
 HEAPPROF_COLD static void
@@ -318,30 +355,33 @@ extern bool rb_heapprof_wbcheck_on; /* gc/wbcheck */
 HEAPPROF_COLD static void
 rb_heapprof_wbcheck_begun(struct rb_objspace *objspace);
 HEAPPROF_COLD static void
-rb_heapprof_quarantine_begun(struct rb_objspace *objspace);
+rb_heapprof_uses_begun(struct rb_objspace *objspace);
 
 /* A GC has begun. It is counted already, and has not marked yet. All ractors are stopped. */
 static inline void
 rb_heapprof_gate_begun(struct rb_objspace *objspace)
 {
     if (RB_UNLIKELY(rb_heapprof_wbcheck_on)) rb_heapprof_wbcheck_begun(objspace);
-    if (RB_UNLIKELY(rb_heapprof_quarantine_on)) rb_heapprof_quarantine_begun(objspace);
+    if (RB_UNLIKELY(rb_heapprof_quarantine_on)) rb_heapprof_uses_begun(objspace);
 }
 
 HEAPPROF_COLD static void
 rb_heapprof_wbcheck_marked(void);
+HEAPPROF_COLD static void
+rb_heapprof_quarantine_cover_again(struct rb_objspace *objspace);
 
 /* It has marked, and has not swept yet. */
 static inline void
 rb_heapprof_gate_marked(struct rb_objspace *objspace)
 {
     if (RB_UNLIKELY(rb_heapprof_wbcheck_on)) rb_heapprof_wbcheck_marked();
+    if (RB_UNLIKELY(rb_heapprof_quarantine_on)) rb_heapprof_quarantine_cover_again(objspace);
 }
 
 static void
 rb_heapprof_verify(struct rb_objspace *objspace);
 
-/* Sweeping has ended. Only debug builds look: HEAPPROF_CHECK is a constant. */
+/* Sweeping has ended. HEAPPROF_CHECK is a constant: only debug builds verify. */
 #ifndef HEAPPROF_CHECK
 # define HEAPPROF_CHECK 0
 #endif
@@ -349,6 +389,7 @@ static inline void
 rb_heapprof_gate_swept(struct rb_objspace *objspace)
 {
     if (HEAPPROF_CHECK && rb_heapprof_on) rb_heapprof_verify(objspace);
+    if (RB_UNLIKELY(rb_heapprof_quarantine_on)) rb_heapprof_quarantine_cover_again(objspace);
 }
 
 #endif

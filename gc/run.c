@@ -5,7 +5,7 @@
  */
 #include "gc/book/state.h"
 #include "gc/book/track.h"
-#include "gc/quarantine/quarantine.h"
+#include "gc/uses/uses.h"
 
 HEAPPROF_COLD static void
 reserve_a_little(void)
@@ -21,14 +21,14 @@ HEAPPROF_COLD void
 rb_heapprof_gc_start(void)
 {
     rb_heapprof.epoch++;
+    reserve_a_little();
+    uses_start();
     rb_heapprof_on = true;
     want_clears(&clears_wanted.sampling, true);
     clear_known_sites();
-    reserve_a_little();
     rb_gc_ractor_newobj_cache_foreach(cache_start_i, NULL);
     rb_heapprof_gc_settle_blocks();
     rb_heapprof_gc_redraw_blocks();
-    quarantine_start();
     rb_heapprof_stress = rb_heapprof.run.options.gc_stress;
 }
 
@@ -36,7 +36,7 @@ HEAPPROF_COLD void
 rb_heapprof_gc_stop(void)
 {
     rb_heapprof_gc_copy_rest();
-    quarantine_stop();
+    uses_stop();
     rb_heapprof_stress = 0;
     rb_gc_ractor_newobj_cache_foreach(cache_stop_i, NULL);
     rb_heapprof_on = false;

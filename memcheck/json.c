@@ -168,6 +168,19 @@ put_tally(struct report_json *json, const struct memcheck_tally *tally)
 }
 
 static void
+put_dead_objects(struct report_json *json, const struct memcheck_process *process)
+{
+    if (process->dead_objects == 0) return;
+    report_json_member_begin(json, "dead_objects", '{');
+    report_json_member_unsigned(json, "held", process->dead_objects);
+    report_json_member_unsigned(json, "among_others", process->dead_crowded);
+    report_json_member_unsigned(json, "without_mapping", process->dead_unmapped);
+    report_json_member_unsigned(json, "uncoverable", process->dead_uncoverable);
+    report_json_member_unsigned(json, "unknown_uses", process->unknown_uses);
+    report_json_end(json, '}');
+}
+
+static void
 put_process(struct report_json *json, const struct memcheck_question *question,
             const struct memcheck_process *process)
 {
@@ -179,6 +192,7 @@ put_process(struct report_json *json, const struct memcheck_question *question,
     report_json_member_text(json, "program", process->program);
     report_json_member_bool(json, "decided", process->decided);
     report_json_member_unsigned(json, "unknown_blocks", process->dropped);
+    put_dead_objects(json, process);
     put_tally(json, &tally);
     put_suppressed(json, question, process);
     report_json_member_begin(json, "records", '[');

@@ -35,6 +35,12 @@ comment(const struct heapprof_model *model, const char *start, const char *other
     return found ? found : otherwise;
 }
 
+static uint64_t
+count(const struct heapprof_model *model, const char *start)
+{
+    return strtoull(comment(model, start, "0"), NULL, 10);
+}
+
 /* ---- a sample ---- */
 
 /* The text of a label; "" if there is none. */
@@ -58,11 +64,19 @@ number_label(const struct heapprof_samples *samples, const char *key)
     return 0;
 }
 
-/* The samples of a mismatched free are a pair: of the code that freed, and the code that asked. */
+/* The samples of an error are of one number: of the code that freed a block in the wrong way, or
+ * used a dead object; of the code that asked for it; and of the code that ran when the object was
+ * collected. The last two are no records of their own. */
 static bool
-asked_p(const struct heapprof_samples *samples)
+allocated_p(const char *leak)
 {
-    return strcmp(label(samples, "leak"), "allocated") == 0;
+    return strcmp(leak, "allocated") == 0;
+}
+
+static bool
+collected_p(const char *leak)
+{
+    return strcmp(leak, "collected") == 0;
 }
 
 static enum memcheck_kind
@@ -72,6 +86,7 @@ kind_of(const char *name)
 
     if (strcmp(name, memcheck_kind_names[MEMCHECK_MISMATCHED_FREE]) == 0)
         return MEMCHECK_MISMATCHED_FREE;
+    if (strcmp(name, memcheck_kind_names[MEMCHECK_DEAD_OBJECT]) == 0) return MEMCHECK_DEAD_OBJECT;
     while (kind < MEMCHECK_REACHABLE && strcmp(memcheck_kind_names[kind], name) != 0) kind++;
     return (enum memcheck_kind)kind;
 }
@@ -147,7 +162,8 @@ add_record(struct memcheck_process *process, const struct heapprof_samples *samp
         .address = (uint64_t)number_label(samples, "address"),
         .what = label(samples, "what"),
     };
-    if (memcheck_error_p(record->kind) || asked_p(samples)) {
+    const char *leak = label(samples, "leak");
+    if (memcheck_error_p(record->kind) || allocated_p(leak) || collected_p(leak)) {
         record->pair = number_label(samples, "pair");
         record->times = record->blocks;
         record->blocks = record->bytes = record->indirect_blocks = record->indirect_bytes = 0;
@@ -158,15 +174,10 @@ add_record(struct memcheck_process *process, const struct heapprof_samples *samp
 
 /* ---- the samples ---- */
 
-/* The last record is the code that asked, of the record before. In a foreign file it may be of
- * none. The function that freed may be MRI's: then the one that asked has done it. */
+/* The function that freed may be MRI's: then the one that asked has done it. */
 static void
-pair_last(struct memcheck_process *process)
+pair_mismatch(struct memcheck_record *freed, const struct memcheck_record *asked)
 {
-    struct memcheck_record *asked = &process->records[--process->record_count],
-                           *freed = process->record_count > 0 ? asked - 1 : NULL;
-
-    if (!freed || !memcheck_error_p(freed->kind) || freed->pair != asked->pair) return;
     freed->asked = asked->stack;
     freed->asked_by = (struct memcheck_c_function){asked->function, asked->library,
                                                    asked->function_length, asked->library_length};
@@ -178,6 +189,19 @@ pair_last(struct memcheck_process *process)
     freed->library_length = asked->library_length;
     freed->first_caller = asked->first_caller;
     freed->caller_count = asked->caller_count;
+}
+
+/* The last record is more of the record before. In a foreign file it may be of none. */
+static void
+pair_last(struct memcheck_process *process, const char *leak)
+{
+    struct memcheck_record *more = &process->records[--process->record_count],
+                           *error = process->record_count > 0 ? more - 1 : NULL;
+
+    if (!error || !memcheck_error_p(error->kind) || error->pair != more->pair) return;
+    if (collected_p(leak)) error->collected = more->stack;
+    else if (error->kind == MEMCHECK_DEAD_OBJECT) error->asked = more->stack;
+    else pair_mismatch(error, more);
 }
 
 /* How many locations and labels all samples have together. */
@@ -215,7 +239,8 @@ add_records(struct memcheck_process *process)
         each_block = each_block || record->address != 0;
         for (uint32_t i = 0; i < samples.location_count; i++)
             process->locations[end++] = samples.locations[i];
-        if (asked_p(&samples)) pair_last(process);
+        const char *leak = label(&samples, "leak");
+        if (allocated_p(leak) || collected_p(leak)) pair_last(process, leak);
     }
     rb_heapprof_samples_end(&samples);
     if (!room) return false;
@@ -237,7 +262,13 @@ memcheck_process_read(struct memcheck_process *process, struct heapprof_model *m
         .pid = comment(model, "pid: ", "?"),
         .program = comment(model, "program: ", "?"),
         .decided = strcmp(comment(model, "memcheck: ", ""), "decided") == 0,
-        .dropped = strtoull(comment(model, "dropped samples: ", "0"), NULL, 10),
+        .crashed = strcmp(comment(model, "memcheck: ", ""), "crashed") == 0,
+        .dropped = count(model, "dropped samples: "),
+        .dead_objects = count(model, "dead objects: "),
+        .dead_crowded = count(model, "dead objects among others: "),
+        .dead_unmapped = count(model, "dead objects without a mapping: "),
+        .dead_uncoverable = count(model, "dead objects that cannot be covered: "),
+        .unknown_uses = count(model, "uses of unknown objects: "),
     };
     if (add_records(process)) return MEMCHECK_IS_ONE;
     memcheck_process_free(process);

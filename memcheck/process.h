@@ -61,7 +61,14 @@ struct memcheck_process {
                                           known */
     bool        decided;               /* every block was known and all memory was read; or
                                           Valgrind has searched */
+    bool        crashed;               /* it has only told what was found before */
     uint64_t    dropped;               /* blocks without any information */
+    uint64_t    dead_objects;          /* that were held back */
+    uint64_t    dead_crowded;          /* whose use could not be seen: on a page of memory with
+                                          others that lived; */
+    uint64_t    dead_unmapped;         /* or there were too many mappings; */
+    uint64_t    dead_uncoverable;      /* or this machine's pages of memory are too large */
+    uint64_t    unknown_uses;          /* of dead objects: only the number is known */
     struct memcheck_record *records;   /* in the order of causes.h */
     size_t      record_count;
     uint32_t   *locations;             /* indices in the model */

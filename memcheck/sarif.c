@@ -262,6 +262,9 @@ put_invocation(struct report_json *json, const struct memcheck_question *questio
     if (!process->decided) put_notification(json, memcheck_undecided(process));
     else if (process->dropped > 0)
         put_notification(json, "nothing is known of some blocks, which may be leaks, too");
+    else if (process->dead_crowded + process->dead_unmapped + process->dead_uncoverable +
+                 process->unknown_uses > 0)
+        put_notification(json, "uses of some dead objects could not be seen");
     report_json_member_begin(json, "properties", '{');
     memcheck_not_shown_put(json, &tally);
     report_json_end(json, '}');

@@ -208,6 +208,8 @@ put_cause(FILE *out, const struct memcheck_question *question,
 const char *
 memcheck_undecided(const struct memcheck_process *process)
 {
+    if (process->crashed)
+        return "not decided: it crashed, so only uses of dead objects are known, which came before";
     if (!process->valgrind)
         return "not decided: there were too many blocks to record each; give more memory by "
                "RUBY_HEAPPROF=memory=";
@@ -262,6 +264,28 @@ put_suppressed(FILE *out, const struct memcheck_question *question,
 }
 
 static void
+put_unseen(FILE *out, const struct memcheck_process *process, uint64_t count, const char *reason)
+{
+    if (count == 0) return;
+    fprintf(out, "  uses of %" PRIu64 " of %" PRIu64 " dead objects could not be seen: %s\n", count,
+            process->dead_objects, reason);
+}
+
+static void
+put_dead_objects(FILE *out, const struct memcheck_process *process)
+{
+    put_unseen(out, process, process->dead_crowded,
+               "there was too little memory to give each object a page of its own");
+    put_unseen(out, process, process->dead_unmapped,
+               "the kernel allows too few mappings; set vm.max_map_count higher");
+    put_unseen(out, process, process->dead_uncoverable,
+               "pages of memory are too large on this machine; use --engine=valgrind");
+    if (process->unknown_uses == 0) return;
+    fprintf(out, "  %" PRIu64 " more %s of dead objects, of which nothing is known\n",
+            process->unknown_uses, report_plural(process->unknown_uses, "use", "uses"));
+}
+
+static void
 put_process(FILE *out, const struct memcheck_question *question,
             const struct memcheck_process *process)
 {
@@ -278,6 +302,7 @@ put_process(FILE *out, const struct memcheck_question *question,
                 report_plural(process->dropped, "block, which may be a leak",
                               "blocks, which may be leaks"));
     }
+    put_dead_objects(out, process);
     for (size_t i = 0; i < process->record_count; ) {
         if (shown_p(question, process, i, &process->records[i]))
             i = put_cause(out, question, process, i);

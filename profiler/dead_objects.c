@@ -2,7 +2,7 @@
  * objects when the array is full and at least half of it is free; else the array grows.
  *
  *   I1  first <= end <= capacity.
- *   I2  held_bytes is the sum over all objects from first to end.
+ *   I2  held_bytes is the sum of memory_bytes over all objects from first to end.
  *
  * The caller serialises. */
 #include "profiler/dead_objects.h"
@@ -53,7 +53,8 @@ rb_heapprof_dead_objects_add(struct heapprof_dead_objects *dead,
     rb_heapprof_stacks_hold(dead->stacks, one->stack);
     dead->all[dead->end] = *one;
     dead->all[dead->end++].gc = (uint32_t)(dead->gc_count - 1) & INT32_MAX;
-    dead->held_bytes += one->bytes;
+    dead->held_bytes += one->memory_bytes;
+    dead->died++;
     return true;
 }
 
@@ -69,7 +70,7 @@ rb_heapprof_dead_objects_drop_oldest(struct heapprof_dead_objects *dead)
     const struct heapprof_dead_object *one = &dead->all[dead->first++];
 
     rb_heapprof_stacks_unhold(dead->stacks, one->stack);
-    dead->held_bytes -= one->bytes;
+    dead->held_bytes -= one->memory_bytes;
 }
 
 const struct heapprof_dead_object *

@@ -12,6 +12,7 @@
 struct heapprof_dead_object {
     uintptr_t address;
     uint32_t  bytes;       /* of the slot */
+    uint32_t  memory_bytes; /* that nobody else gets as long as it is held back */
     uint32_t  stack;       /* allocated it; held. 0: not known */
     uint32_t  class_name;  /* string; 0: not known */
     uint32_t  gc : 31;     /* index of the GC */
@@ -30,7 +31,12 @@ struct heapprof_dead_objects {
     struct heapprof_dead_object *all;   /* those from `first` up to `end` are held back */
     struct heapprof_dead_gc *gcs;
     size_t   capacity, first, end, gc_capacity, gc_count;
-    uint64_t held_bytes;                /* of all slots that are held back */
+    uint64_t held_bytes;                /* memory of all that are held back */
+    uint64_t died;                      /* all that ever were here. Of these, those whose use would
+                                           not be seen: */
+    uint64_t crowded;                   /* on a page of memory with others that lived */
+    uint64_t unmapped;                  /* there were too many mappings */
+    uint64_t uncoverable;               /* this machine's pages of memory are too large */
 };
 
 /* Empty; allocates nothing. mem and stacks must outlive it. */

@@ -31,6 +31,7 @@ rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem
     rb_heapprof_callers_init(&tables->callers, mem);
     rb_heapprof_mismatches_init(&tables->mismatches, mem, &tables->stacks);
     rb_heapprof_dead_objects_init(&tables->dead_objects, mem, &tables->stacks);
+    rb_heapprof_uses_init(&tables->uses, mem, &tables->stacks);
     tables->label_strings = NULL;
     tables->label_strings_capacity = 0;
     tables->merged_sites = tables->nameless_sites = 0;
@@ -48,6 +49,7 @@ rb_heapprof_tables_reserve(struct heapprof_tables *tables)
 void
 rb_heapprof_tables_free(struct heapprof_tables *tables)
 {
+    rb_heapprof_uses_free(&tables->uses);
     rb_heapprof_dead_objects_free(&tables->dead_objects);
     rb_heapprof_mismatches_free(&tables->mismatches);
     rb_heapprof_callers_free(&tables->callers);
@@ -157,6 +159,10 @@ need_strings(struct heapprof_tables *tables)
         rb_heapprof_strings_need(strings, identity->library);
         if (identity->name != HEAPPROF_UNNAMED) rb_heapprof_strings_need(strings, identity->name);
     }
+    for (size_t i = tables->dead_objects.first; i < tables->dead_objects.end; i++)
+        rb_heapprof_strings_need(strings, tables->dead_objects.all[i].class_name);
+    for (uint32_t i = 0; i < tables->uses.count; i++)
+        rb_heapprof_strings_need(strings, tables->uses.all[i].object.class_name);
 }
 
 uint32_t

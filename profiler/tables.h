@@ -10,6 +10,7 @@
 #include "profiler/mismatches.h"
 #include "profiler/reported.h"
 #include "profiler/sites.h"
+#include "profiler/uses.h"
 #include "base/strings.h"
 
 struct heapprof_tables {
@@ -26,6 +27,7 @@ struct heapprof_tables {
     struct heapprof_callers    callers;
     struct heapprof_mismatches mismatches; /* only with memcheck */
     struct heapprof_dead_objects dead_objects; /* only with a quarantine */
+    struct heapprof_uses       uses;       /* of these */
     uint32_t *label_strings;   /* by set of labels (label_sets.h): the string with its text */
     size_t    label_strings_capacity;
     uint64_t merged_sites;     /* sites of dead code that were merged since start (dead_code.h) */

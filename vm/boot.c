@@ -32,6 +32,7 @@
 #include "gc/book/state.h"
 #include "eval_intern.h"
 #include "internal/vm.h"
+#include "vm/memcheck/crash.h"
 #include "vm/memcheck/memcheck.h"
 #include "vm/run/environment.h"
 #include "vm/thread/say.h"
@@ -111,6 +112,22 @@ writable_p(void)
     return false;
 }
 
+static bool
+name_file(char *path, size_t size)
+{
+    if (rb_heapprof_series_next(&boot.series, rb_heapprof_environment_program(), path, size))
+        return true;
+    rb_heapprof_say("the profile was not written", "the name in RUBY_HEAPPROF's out= is too long");
+    return false;
+}
+
+/* The file of a process that crashes. */
+static const char *
+name_at_crash(void)
+{
+    return name_file(boot.leaks, sizeof(boot.leaks)) ? boot.leaks : NULL;
+}
+
 static void
 begin(void)
 {
@@ -127,6 +144,7 @@ begin(void)
     if (boot.asked && boot.options.memcheck) {
         rb_heapprof_memcheck_begin();
         rb_heapprof_valgrind_start();
+        if (boot.options.quarantine_bytes > 0) rb_heapprof_crash_start(name_at_crash);
     }
     if (!rb_heapprof_periodic_start(&boot.options, &boot.series, NULL)) tell_signal_in_use();
 }
@@ -264,15 +282,6 @@ tell_memory(void)
     rb_heapprof_stat(&stat);
     if (rb_heapprof.account.dropped > 0) tell_dropped(&stat);
     else tell_doubled(&stat);
-}
-
-static bool
-name_file(char *path, size_t size)
-{
-    if (rb_heapprof_series_next(&boot.series, rb_heapprof_environment_program(), path, size))
-        return true;
-    rb_heapprof_say("the profile was not written", "the name in RUBY_HEAPPROF's out= is too long");
-    return false;
 }
 
 static void

@@ -100,7 +100,7 @@ untrack_table(const struct heapprof_address_table *table)
     for (uint32_t entry = 1; entry < table->numbers.end; entry++) {
         VALUE object = rb_heapprof_address_table_address(table, entry);
         if (!rb_heapprof_object_key_p(object)) continue; /* or the entry is free */
-        *page_of(object) = (struct heapprof_page){0};
+        page_of(object)->samples = page_of(object)->identities = 0;
         RB_FL_UNSET_RAW(object, HEAPPROF_FLAG);
     }
 }

@@ -29,6 +29,7 @@ walk_page(const struct heap_page *page,
     size_t slot_bytes = page->slot_size;
     size_t used = 0;
 
+    heap_is_walked++;
     for (int i = 0; i < page->total_slots; i++) {
         VALUE object = page->start + (uintptr_t)i * slot_bytes;
         asan_unpoisoning_object(object) {
@@ -39,6 +40,7 @@ walk_page(const struct heap_page *page,
             }
         }
     }
+    heap_is_walked--;
     return used;
 }
 

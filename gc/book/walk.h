@@ -5,6 +5,9 @@
  */
 #include "gc/book/state.h"
 
+/* Not 0 while a page is walked: dead objects are looked at, too. */
+static unsigned int heap_is_walked;
+
 /* Calls object_i for each object on the page, and returns how many slots are used. Objects that
  * have moved away, and those that wait for their finalizer, are among them. */
 static size_t walk_page(const struct heap_page *page,

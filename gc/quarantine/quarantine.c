@@ -2,10 +2,12 @@
  *
  *     before a page is swept    what is known of its dead is noted by slot (page_notes)
  *     after                     the slots that the sweep put at the head of the page's free list
- *                               are taken off again, and become T_ZOMBIE
+ *                               are taken off again (held.c), and made inaccessible (cover.c)
  *     an object is finalized    likewise its slot
  *     a GC begins               the oldest slots go back to the free lists of their pages, until
  *                               no more bytes are held than the limit
+ *
+ *     the process ends          what is held back stays so, but is accessible
  *
  * What compaction has moved away from is a slot, too, and is held back like the others.
  *
@@ -16,6 +18,7 @@
 #include "gc/interpreter.h"
 
 bool rb_heapprof_quarantine_on;
+static bool holding_ended; /* the process ends: nothing new is held back, and nothing let go */
 
 /* Flags that say that other tables know the object. The rest stays, such as whether a String is
  * embedded, so that a program that uses it goes on. */
@@ -33,6 +36,7 @@ struct slot_note {
 static struct {
     struct slot_note notes[HEAP_PAGE_SIZE / BASE_SLOT_SIZE];
     struct free_slot *before; /* the head of its free list before the sweep */
+    bits_t fresh[HEAP_PAGE_BITMAP_LIMIT]; /* slots that are held back since it was swept */
 } page_notes;
 
 HEAPPROF_COLD static struct slot_note *
@@ -70,14 +74,24 @@ look_at_slot(VALUE object)
 }
 
 HEAPPROF_COLD static void
+look_at_slot_i(VALUE slot, void *unused)
+{
+    *note_of(slot) = look_at_slot(slot);
+}
+
+HEAPPROF_COLD static void
 rb_heapprof_quarantine_before(struct heap_page *page)
 {
-    VALUE slot = page->start;
+    bits_t dead[HEAP_PAGE_BITMAP_LIMIT];
 
-    for (int i = 0; i < page->total_slots; i++, slot += page->slot_size) {
-        if (!MARKED_IN_BITMAP(page->mark_bits, slot)) *note_of(slot) = look_at_slot(slot);
-    }
+    begin_change();
+    const struct held_page *held = holding_ended ? held_of(page) : held_begin(page);
+    end_change();
     page_notes.before = page->freelist;
+    if (!held) return;
+    for (int i = 0; i < HEAP_PAGE_BITMAP_LIMIT; i++) dead[i] = held->open[i] & ~page->mark_bits[i];
+    each_slot(page, dead, look_at_slot_i, NULL);
+    mark_held(held);
 }
 
 /* ---- holding back ---- */
@@ -92,10 +106,19 @@ class_name(const struct heapprof_site *site)
     return name == HEAPPROF_UNNAMED ? 0 : name;
 }
 
-HEAPPROF_COLD static bool
-hold_back(const struct heap_page *page, VALUE slot, const struct slot_note *known)
+/* How much memory nobody else gets. */
+HEAPPROF_COLD static size_t
+memory_of(const struct held_page *held)
 {
+    return held->page->heapprof.alone ? covers.page_bytes : (size_t)held->page->slot_size;
+}
+
+HEAPPROF_COLD static bool
+hold_back(struct held_page *held, VALUE slot, const struct slot_note *known)
+{
+    const struct heap_page *page = held->page;
     struct heapprof_dead_object one = { .address = slot, .bytes = (uint32_t)page->slot_size,
+                                        .memory_bytes = (uint32_t)memory_of(held),
                                         .moved = known->moved };
 
     if (known->site) {
@@ -105,10 +128,40 @@ hold_back(const struct heap_page *page, VALUE slot, const struct slot_note *know
         one.class_name = class_name(site);
     }
     if (!rb_heapprof_dead_objects_add(&rb_heapprof.tables.dead_objects, &one)) return false;
+    hold_slot(held, slot);
     RBASIC(slot)->flags = T_ZOMBIE | (known->flags & ~NOT_KEPT);
     *(VALUE *)&RBASIC(slot)->klass = known->klass;
-    cover(slot, (size_t)page->slot_size);
+    MARK_IN_BITMAP(page_notes.fresh, slot);
+    cover_slot(page, slot);
     return true;
+}
+
+/* Objects from before the start do not count: nobody knows who has allocated them. */
+HEAPPROF_COLD static void
+count_uncovered_i(VALUE slot, void *data)
+{
+    const struct held_page *held = data;
+    uint32_t uncovered = memory_pages_of(held->page, slot) & ~covered_of(held);
+
+    if (!note_of(slot)->site || !uncovered) return;
+    if (uncovered & ~coverable_pages(held)) rb_heapprof.tables.dead_objects.crowded++;
+    else rb_heapprof.tables.dead_objects.unmapped++;
+}
+
+/* A page that is walked over is covered when the walk leaves it. */
+HEAPPROF_COLD static void
+cover_fresh(struct held_page *held)
+{
+    if (covers.by_page && !held->page->heapprof.walkers) {
+        cover_page(held);
+        each_slot(held->page, page_notes.fresh, count_uncovered_i, held);
+    }
+    else if (covers.by_nothing) {
+        for (int i = 0; i < HEAP_PAGE_BITMAP_LIMIT; i++)
+            rb_heapprof.tables.dead_objects.uncoverable +=
+                (uint64_t)__builtin_popcountll(page_notes.fresh[i]);
+    }
+    memset(page_notes.fresh, 0, sizeof(page_notes.fresh));
 }
 
 /* Slots that cannot be held back stay in the free list. */
@@ -116,13 +169,17 @@ HEAPPROF_COLD static void
 rb_heapprof_quarantine_swept(struct heap_page *page, int *freed_slots, int *empty_slots)
 {
     struct free_slot **link = &page->freelist;
+    struct held_page *held = held_of(page);
 
+    if (!held) return;
+    unmark_held(held);
+    if (holding_ended) return;
     begin_change();
     while (*link && *link != page_notes.before) {
         VALUE slot = (VALUE)*link;
         struct free_slot *next = (*link)->next;
         struct slot_note known = *note_of(slot);
-        if (!hold_back(page, slot, &known)) {
+        if (!hold_back(held, slot, &known)) {
             link = &(*link)->next;
             continue;
         }
@@ -130,6 +187,8 @@ rb_heapprof_quarantine_swept(struct heap_page *page, int *freed_slots, int *empt
         if (known.moved) --*empty_slots;
         else --*freed_slots;
     }
+    cover_fresh(held);
+    held_end_if_empty(held);
     end_change();
 }
 
@@ -140,66 +199,101 @@ rb_heapprof_quarantine_finalized(struct heap_page *page, VALUE slot)
     const struct slot_note known = { .site = 0 };
     struct free_slot *next = page->freelist->next;
 
+    if (holding_ended) return;
     begin_change();
-    if (hold_back(page, slot, &known)) {
+    *note_of(slot) = known;
+    struct held_page *held = held_begin(page);
+    if (held && hold_back(held, slot, &known)) {
         page->freelist = next;
         page->free_slots--;
         page->heap->total_freed_objects--;
+        cover_fresh(held);
     }
+    if (held) held_end_if_empty(held);
     end_change();
 }
 
 /* ---- letting go ---- */
 
 HEAPPROF_COLD static void
-let_go(rb_objspace_t *objspace, const struct heapprof_dead_object *one)
+let_go(struct held_page *held, const struct heapprof_dead_object *one)
 {
-    struct heap_page *page = GET_HEAP_PAGE(one->address);
-
-    uncover(one->address, one->bytes);
-    heap_page_add_freeobj(objspace, page, one->address);
-    page->free_slots++;
-    page->heap->total_freed_objects++;
+    uncover_slot(held, one->address);
+    give_back_or_fill(held, one->address);
     rb_heapprof_dead_objects_drop_oldest(&rb_heapprof.tables.dead_objects);
 }
 
+/* Those of one heap page: it is uncovered once. */
 HEAPPROF_COLD static void
-let_go_beyond(rb_objspace_t *objspace, uint64_t limit_bytes)
+let_go_of_page(uint64_t limit_bytes)
 {
     const struct heapprof_dead_objects *dead = &rb_heapprof.tables.dead_objects;
-    const struct heapprof_dead_object *one;
+    const struct heapprof_dead_object *one = rb_heapprof_dead_objects_oldest(dead);
+    struct heap_page *page = GET_HEAP_PAGE(one->address);
+    struct held_page *held = held_of(page);
 
-    while (dead->held_bytes > limit_bytes && (one = rb_heapprof_dead_objects_oldest(dead)) != NULL)
-        let_go(objspace, one);
+    uncover_page(held);
+    do {
+        let_go(held, one);
+        one = rb_heapprof_dead_objects_oldest(dead);
+    } while (dead->held_bytes > limit_bytes && one && GET_HEAP_PAGE(one->address) == page);
+    cover_page(held);
+    held_end_if_empty(held);
 }
 
 HEAPPROF_COLD static void
-rb_heapprof_quarantine_begun(rb_objspace_t *objspace)
+let_go_beyond(uint64_t limit_bytes)
 {
-    begin_change();
+    const struct heapprof_dead_objects *dead = &rb_heapprof.tables.dead_objects;
+
+    while (dead->held_bytes > limit_bytes && rb_heapprof_dead_objects_oldest(dead))
+        let_go_of_page(limit_bytes);
+}
+
+HEAPPROF_COLD static void
+quarantine_begun(rb_objspace_t *objspace)
+{
+    if (holding_ended) return;
     uint32_t stack = rb_heapprof_frames_capture(GET_EC());
     const struct heapprof_dead_gc gc = {
         .count = objspace->profile.count,
         .stack = stack == HEAPPROF_NO_STACK ? 0 : stack,
         .major = is_full_marking(objspace),
     };
+
     rb_heapprof_dead_objects_begin_gc(&rb_heapprof.tables.dead_objects, &gc);
-    let_go_beyond(objspace, rb_heapprof.run.options.quarantine_bytes);
-    end_change();
+    let_go_beyond(rb_heapprof.run.options.quarantine_bytes);
 }
 
 /* ---- on and off ---- */
+
+HEAPPROF_COLD static bool
+quarantine_faults_p(void)
+{
+    return covers.by_page;
+}
 
 HEAPPROF_COLD static void
 quarantine_start(void)
 {
     rb_heapprof_quarantine_on = rb_heapprof.run.options.quarantine_bytes > 0;
+    holding_ended = false;
+    if (!rb_heapprof_quarantine_on) return;
+    covers_start();
+    alone_start();
 }
 
 /* A page may be half swept: then the rest of its sweep holds nothing back. */
 HEAPPROF_COLD static void
 quarantine_stop(void)
 {
+    if (!rb_heapprof_quarantine_on) return;
+    covers_stop();
+    holding_ended = rb_heapprof.run.ending;
+    if (holding_ended) return;
     rb_heapprof_quarantine_on = false;
-    let_go_beyond(rb_gc_get_objspace(), 0);
+    walk_pages(forget_alone_i, NULL);
+    let_go_beyond(0);
+    alone_stop();
+    held_free();
 }

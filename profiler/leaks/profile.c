@@ -31,6 +31,7 @@
     T(OF, "of") \
     T(CORE, "core") T(EXTENSION, "extension") T(NO_FRAME, "[no frame]") T(UNKNOWN, "[unknown]") \
     T(ADDRESS, "address") T(CALLED_BY, "called_by") T(MISMATCHED_FREE, "mismatched_free") \
+    T(DEAD_OBJECT, "dead_object") T(COLLECTED, "collected") \
     T(ALLOCATED, "allocated") T(PAIR, "pair") T(WHAT, "what") \
     T(TO_RUBY, "memory of malloc was given to xfree or xrealloc") \
     T(TO_LIBC, "memory of xmalloc was given to free or realloc")
@@ -73,6 +74,12 @@ string_id(struct leak_encoder *encoder, uint32_t string)
     return *id;
 }
 
+static bool
+decided_p(const struct leak_encoder *encoder)
+{
+    return encoder->profile->known == HEAPPROF_LEAKS_DECIDED;
+}
+
 /* ---- what samples name ---- */
 
 static uint32_t
@@ -95,12 +102,18 @@ name_nodes(struct leak_encoder *encoder)
 {
     const struct heapprof_lost *lost = encoder->profile->lost;
     const struct heapprof_mismatches *mismatches = &encoder->profile->tables->mismatches;
+    const struct heapprof_uses *uses = &encoder->profile->tables->uses;
 
-    for (size_t i = 0; encoder->profile->decided && i < lost->block_count; i++)
+    for (size_t i = 0; decided_p(encoder) && i < lost->block_count; i++)
         name_stack(encoder, stack_of(encoder, lost->blocks[i].site));
     for (uint32_t i = 0; i < mismatches->count; i++) {
         name_stack(encoder, mismatches->all[i].asked.stack);
         name_stack(encoder, mismatches->all[i].freed.stack);
+    }
+    for (uint32_t i = 0; i < uses->count; i++) {
+        name_stack(encoder, uses->all[i].used.stack);
+        name_stack(encoder, uses->all[i].object.stack);
+        name_stack(encoder, uses->all[i].gc.stack);
     }
 }
 
@@ -247,44 +260,102 @@ write_samples(struct leak_encoder *encoder)
     }
 }
 
-/* ---- mismatches: a sample for the code that freed, and one for the code that asked ---- */
+/* ---- errors: a sample for each code that has to do with one, which have one number ---- */
+
+struct error_code {
+    struct heapprof_mismatch_end code;
+    enum leak_text role;
+    bool     never_core;   /* MRI only does what it is asked for */
+    int64_t  times, bytes;
+};
 
 static void
-write_end(struct leak_encoder *encoder, const struct heapprof_mismatch *mismatch, uint32_t number,
-          bool freed)
+write_code(struct leak_encoder *encoder, const struct error_code *one, uint32_t what,
+           uint32_t number)
 {
     const struct heapprof_tables *tables = encoder->profile->tables;
-    const struct heapprof_mismatch_end *end = freed ? &mismatch->freed : &mismatch->asked;
-    struct heapprof_leak_caller caller = rb_heapprof_leak_end_caller(tables, end->c_path);
-    bool core = rb_heapprof_leak_core_p(tables, caller.identity, encoder->profile->core);
+    struct heapprof_leak_caller caller = rb_heapprof_leak_end_caller(tables, one->code.c_path);
+    bool core = !one->never_core &&
+                rb_heapprof_leak_core_p(tables, caller.identity, encoder->profile->core);
     struct heapprof_writer *writer = encoder->writer;
-    const int64_t values[HEAPPROF_LEAK_VALUES] = { mismatch->blocks, (int64_t)mismatch->bytes };
+    const int64_t values[HEAPPROF_LEAK_VALUES] = { one->times, one->bytes };
 
     rb_heapprof_writer_begin_sample(writer);
-    write_stack(encoder, end->stack);
+    write_stack(encoder, one->code.stack);
     for (int v = 0; v < HEAPPROF_LEAK_VALUES; v++)
-        rb_heapprof_writer_sample_value(writer, freed ? values[v] : 0);
+        rb_heapprof_writer_sample_value(writer, values[v]);
     rb_heapprof_writer_label(writer, TEXT_CLASS,
                              class_id(encoder, caller.identity ? caller.identity->library : 0));
     if (caller.identity)
         rb_heapprof_writer_label(writer, TEXT_CALLER, string_id(encoder, caller.identity->name));
-    rb_heapprof_writer_label(writer, TEXT_LEAK, freed ? TEXT_MISMATCHED_FREE : TEXT_ALLOCATED);
+    rb_heapprof_writer_label(writer, TEXT_LEAK, one->role);
     rb_heapprof_writer_label(writer, TEXT_OF, core ? TEXT_CORE : TEXT_EXTENSION);
-    rb_heapprof_writer_label(writer, TEXT_WHAT, mismatch->of_ruby ? TEXT_TO_LIBC : TEXT_TO_RUBY);
+    rb_heapprof_writer_label(writer, TEXT_WHAT, what);
     write_callers(encoder, caller.c_path);
     rb_heapprof_writer_number_label(writer, TEXT_PAIR, number, TEXT_EMPTY);
     rb_heapprof_writer_end_sample(writer);
 }
 
+/* The code that freed, and the code that asked. */
 static void
-write_mismatches(struct leak_encoder *encoder)
+write_mismatch(struct leak_encoder *encoder, const struct heapprof_mismatch *one, uint32_t number)
+{
+    const struct error_code codes[] = {
+        { one->freed, TEXT_MISMATCHED_FREE, false, one->blocks, (int64_t)one->bytes },
+        { one->asked, TEXT_ALLOCATED, false, 0, 0 },
+    };
+
+    for (int i = 0; i < 2; i++)
+        write_code(encoder, &codes[i], one->of_ruby ? TEXT_TO_LIBC : TEXT_TO_RUBY, number);
+}
+
+/* The words of --engine=valgrind (vm/memcheck/touches.c), without the size of the access. */
+static uint32_t
+what_of_use(struct leak_encoder *encoder, const struct heapprof_use *one)
+{
+    static const char *const accesses[] = { "access", "read", "write" };
+    uint32_t name = one->object.class_name;
+    char what[1200];
+
+    if (one->object.bytes == 0) {
+        snprintf(what, sizeof(what), "Invalid %s: memory between objects", accesses[one->access]);
+        return text_id(encoder, what);
+    }
+    snprintf(what, sizeof(what), "Invalid %s: %.1000s, %s by GC %" PRIu64 " (%s)",
+             accesses[one->access],
+             name ? rb_heapprof_strings_get(&encoder->profile->tables->strings, name, NULL)
+                  : "object",
+             one->object.moved ? "moved" : "freed", one->gc.count,
+             one->gc.major ? "full" : "minor");
+    return text_id(encoder, what);
+}
+
+/* The code that used a dead object, that allocated it, and that ran when the GC began. */
+static void
+write_use(struct leak_encoder *encoder, const struct heapprof_use *one, uint32_t number)
+{
+    const struct error_code codes[] = {
+        { one->used, TEXT_DEAD_OBJECT, true, one->times, 0 },
+        { { .stack = one->object.stack }, TEXT_ALLOCATED, true, 0, 0 },
+        { { .stack = one->gc.stack }, TEXT_COLLECTED, true, 0, 0 },
+    };
+    uint32_t what = what_of_use(encoder, one);
+
+    for (int i = 0; i < 3; i++) {
+        if (i == 0 || codes[i].code.stack) write_code(encoder, &codes[i], what, number);
+    }
+}
+
+static void
+write_errors(struct leak_encoder *encoder)
 {
     const struct heapprof_mismatches *mismatches = &encoder->profile->tables->mismatches;
+    const struct heapprof_uses *uses = &encoder->profile->tables->uses;
+    uint32_t number = 0;
 
-    for (uint32_t i = 0; i < mismatches->count; i++) {
-        write_end(encoder, &mismatches->all[i], i + 1, true);
-        write_end(encoder, &mismatches->all[i], i + 1, false);
-    }
+    for (uint32_t i = 0; i < mismatches->count; i++)
+        write_mismatch(encoder, &mismatches->all[i], ++number);
+    for (uint32_t i = 0; i < uses->count; i++) write_use(encoder, &uses->all[i], ++number);
 }
 
 /* ---- the whole ---- */
@@ -302,17 +373,32 @@ comment(struct leak_encoder *encoder, const char *format, ...)
 }
 
 static void
+write_dead_objects(struct leak_encoder *encoder)
+{
+    const struct heapprof_dead_objects *dead = &encoder->profile->tables->dead_objects;
+
+    if (dead->died == 0) return;
+    comment(encoder, "dead objects: %" PRIu64, dead->died);
+    comment(encoder, "dead objects among others: %" PRIu64, dead->crowded);
+    comment(encoder, "dead objects without a mapping: %" PRIu64, dead->unmapped);
+    comment(encoder, "dead objects that cannot be covered: %" PRIu64, dead->uncoverable);
+    comment(encoder, "uses of unknown objects: %" PRIu64, encoder->profile->tables->uses.unknown);
+}
+
+static void
 write_comments(struct leak_encoder *encoder)
 {
+    static const char *const known[] = { "decided", "not decided", "crashed" };
     const struct heapprof_leak_profile *profile = encoder->profile;
     const char *line, *end = "";
 
     comment(encoder, HEAPPROF_COMMENT_VERSION HEAPPROF_VERSION);
     comment(encoder, HEAPPROF_COMMENT_BUILD "%s", profile->build);
-    comment(encoder, "memcheck: %s", profile->decided ? "decided" : "not decided");
+    comment(encoder, "memcheck: %s", known[profile->known]);
     comment(encoder, "malloc interval: %" PRIu64 " bytes", profile->interval_bytes);
     comment(encoder, "dropped samples: %" PRIu64, profile->dropped);
     comment(encoder, "blocks left: %zu", profile->lost->block_count);
+    write_dead_objects(encoder);
     rb_heapprof_writer_comment(encoder->writer, text_id(encoder, profile->libraries));
     if (profile->origin == 0) return;
     line = rb_heapprof_strings_get(&profile->tables->strings, profile->origin, NULL);
@@ -339,9 +425,9 @@ encode(struct leak_encoder *encoder, size_t *size)
     rb_heapprof_writer_mapping(writer, MAPPING, text_id(encoder, profile->core), 0);
     write_functions(encoder);
     write_locations(encoder);
-    if (profile->decided && profile->each_block) write_blocks(encoder);
-    else if (profile->decided) write_samples(encoder);
-    write_mismatches(encoder);
+    if (decided_p(encoder) && profile->each_block) write_blocks(encoder);
+    else if (decided_p(encoder)) write_samples(encoder);
+    write_errors(encoder);
     write_comments(encoder);
     return rb_heapprof_writer_close(writer, size);
 }

@@ -5,6 +5,12 @@
 #include "profiler/leaks/lost.h"
 #include "profiler/tables.h"
 
+enum heapprof_leaks_known {
+    HEAPPROF_LEAKS_DECIDED,     /* settle has decided */
+    HEAPPROF_LEAKS_NOT_DECIDED, /* it could not */
+    HEAPPROF_LEAKS_CRASHED      /* nothing was searched, for the process crashes */
+};
+
 struct heapprof_leak_profile {
     const struct heapprof_tables *tables;
     const struct heapprof_lost *lost;      /* settled */
@@ -15,7 +21,7 @@ struct heapprof_leak_profile {
     uint64_t    dropped;                   /* blocks that were not recorded */
     uint64_t    interval_bytes;            /* 1: every block is known */
     int64_t     start_ns, time_ns;         /* wall clock */
-    bool        decided;                   /* what settle returned */
+    enum heapprof_leaks_known known;
     bool        each_block;                /* a sample for each block, with its address */
 };
 

@@ -3,18 +3,14 @@
 # test_dead_objects.rb - heapprof memcheck --objects: an object that nothing marks is found where it is used, with the Ruby lines that
 # allocated it and that collected it; and its good twin is not.
 #
-# A run under Valgrind takes seconds, so all bad ways are in one process, and all good ways in another.
+# Both engines find the same. A run under Valgrind takes seconds, so all bad ways are in one process, and all good ways in another.
 
 require_relative "../cli/lib/heapprof_command"
 
-class TestHeapprofDeadObjects < Test::Unit::TestCase
+module HeapprofDeadObjects
   include HeapprofCommand
 
   RUBY = [EnvUtil.rubybin, "--disable-gems", "-W0"].freeze
-
-  def setup
-    omit "no valgrind" unless system("valgrind", "--version", out: File::NULL, err: File::NULL)
-  end
 
   FILLER = "a = Array.new(20_000) { +'x' }"
   MOVE = "GC.verify_compaction_references(toward: :empty, expand_heap: true)"
@@ -56,11 +52,11 @@ class TestHeapprofDeadObjects < Test::Unit::TestCase
       # A use by Ruby code itself has no C function. Another ractor has no Ruby stack.
       found = records.select { |record| function ? record["function"] == function : line_of(record["frames"]) == line(i, 2) }
       assert_equal [function ? 1 : found.size, false], [found.size, found.empty?], way
-      assert_match(/\AInvalid (read|write) of size \d+: (String|Array|Hash|A), #{way =~ /compaction/ ? "moved" : "freed"} by GC \d+ \((full|minor)\)\z/, found[0]["what"])
-      assert_equal line(i, 2), line_of(found[0]["frames"]), way unless way == "a ractor"
+      assert_match(/\AInvalid (read|write)#{self.class::SIZE}: (String|Array|Hash|A), #{way =~ /compaction/ ? "moved" : "freed"} by GC \d+ \((full|minor)\)\z/, found[0]["what"])
+      assert_equal line(i, 2), line_of(found[0]["frames"]), way unless way == self.class::WITHOUT_STACK
       assert_equal line(i, keep.empty? ? 2 : 0), line_of(found[0]["asked"]), way
       assert_not_empty found[0]["collected"], way
-      assert_equal line(i, keep.empty? ? 2 : 1), line_of(found[0]["collected"]), way unless way == "a ractor"
+      assert_equal line(i, keep.empty? ? 2 : 1), line_of(found[0]["collected"]), way unless way == self.class::WITHOUT_STACK
     end
   end
 
@@ -79,7 +75,7 @@ class TestHeapprofDeadObjects < Test::Unit::TestCase
   def test_the_other_formats_have_both_stacks
     ways = { "one" => BAD["a static variable"] }
     text = memcheck(ways, format: []).out
-    assert_match(/use of a dead object: Invalid read of size 8: String, freed by GC 1 \(full\)\n    use_static \(heapprof_dead\.so\)\n/, text)
+    assert_match(/use of a dead object: Invalid read#{self.class::SIZE}: String, freed by GC 1 \(full\)\n    use_static \(heapprof_dead\.so\)\n/, text)
     assert_match(/the object was allocated by:\n +\S+script\.rb:4:in 'HeapProfDead.keep_static'/, text)
     assert_match(/the GC that found it dead began in:\n +\S+script\.rb:5:in 'GC.start'/, text)
     sarif = JSON.parse(memcheck(ways, format: ["--sarif"]).out)["runs"][0]["results"].fetch(0)
@@ -101,14 +97,80 @@ class TestHeapprofDeadObjects < Test::Unit::TestCase
   def line_of(frames) = frames.find { |frame| frame["file"].to_s.end_with?("script.rb") }&.fetch("line")
   def uses(ran) = ran.json["processes"].flat_map { |process| process["records"] }.select { |record| record["kind"] == "dead_object" }
 
-  def memcheck(ways, *options, objects: "--objects", format: ["--json"])
+  def memcheck(ways, *options, objects: "--objects", format: ["--json"], before: [])
     lines = ways.values.flat_map { |way| way.first(3) }.map { |text| text.empty? ? "" : "begin; #{text}; rescue StandardError; end" }
     script = ["require '-test-/heapprof_dead'", "D = HeapProfDead", "class A; def initialize = @a = 1; end", *lines].join("\n")
     in_directory do |directory|
       File.write("script.rb", script)
-      ran = heapprof("memcheck", "--engine=valgrind", objects, *format, "-o", "report", *options, *RUBY, "script.rb", env: { "TMPDIR" => directory })
+      ran = heapprof("memcheck", self.class::ENGINE, objects, *format, "-o", "report", *options, "--", *before, *RUBY, "script.rb", env: { "TMPDIR" => directory })
       ran.out = File.read("report")
       ran
     end
+  end
+end
+
+class TestHeapprofDeadObjectsUnderValgrind < Test::Unit::TestCase
+  include HeapprofDeadObjects
+
+  ENGINE = "--engine=valgrind"
+  SIZE = / of size \d+/
+  WITHOUT_STACK = "a ractor"
+
+  def setup
+    omit "no valgrind" unless system("valgrind", "--version", out: File::NULL, err: File::NULL)
+  end
+end
+
+class TestHeapprofDeadObjects < Test::Unit::TestCase
+  include HeapprofDeadObjects
+
+  ENGINE = "--engine=vm"
+  SIZE = //
+  WITHOUT_STACK = nil
+
+  def test_the_same_use_is_one_error_that_counts
+    ran = memcheck({ "one" => ["D.keep_static", "GC.start", "5.times { D.use_static; GC.start }"] })
+    assert_equal [["use_static", 5]], uses(ran).map { |record| record.values_at("function", "times") }
+  end
+
+  def test_an_access_beside_a_dead_object_has_its_line
+    ran = memcheck({ "one" => ["D.keep_static", "GC.start", "D.use_before"] })
+    assert_equal [["use_before", "Invalid read: memory between objects", 6]], uses(ran).map { |record| [record["function"], record["what"], line_of(record["frames"])] }
+  end
+
+  # The thread cannot say which Ruby code it runs for.
+  def test_a_use_without_the_gvl_has_no_ruby_line
+    ran = memcheck({ "one" => ["D.keep_static", "GC.start", "D.use_without_gvl"] })
+    found = uses(ran)
+    assert_equal [["length_without_gvl", 4, 5, nil]], found.map { |record| [record["function"], *%w[asked collected frames].map { |key| line_of(record[key]) }] }
+  end
+
+  def test_a_process_that_crashes_has_its_uses
+    ran = memcheck({ "one" => ["D.keep_static", "GC.start", "D.use_static; Process.kill(:SEGV, Process.pid); sleep"] })
+    assert_equal [42, false, ["use_static"]], [ran.status, ran.json["processes"].fetch(0)["decided"], uses(ran).map { |record| record["function"] }]
+  end
+
+  # What is no dead object is for MRI's handler, as without.
+  def test_a_stack_overflow_is_an_error_of_ruby_as_ever
+    ran = memcheck({ "one" => ["def deep = deep", "begin; deep; rescue SystemStackError; D.keep_static; end", "GC.start; D.use_static"] })
+    assert_equal ["use_static"], uses(ran).map { |record| record["function"] }
+  end
+
+  ALIVE = "a = Array.new(70_000) { Object.new }; b = a.each_slice(2).map(&:first); a = nil"
+
+  # A dead object between two that live is a mapping of its own, and needs two; half of them are used.
+  def test_with_too_few_mappings_the_rest_is_counted
+    omit "this system allows more mappings" if File.read("/proc/sys/vm/max_map_count").to_i > 65_530
+    counts = memcheck({ "one" => [ALIVE, "GC.start", "b.size"] }).json["processes"].fetch(0)["dead_objects"]
+    assert_operator counts["without_mapping"], :>, 35_000 - 65_530 / 4 - 1000
+    assert_equal 0, counts["among_others"]
+  end
+
+  # A quarter of 1.5 GB is given to objects that are alone: less than 4 KB for each of 200,000.
+  def test_with_too_little_memory_the_rest_is_counted
+    ran = memcheck({ "one" => [ALIVE.sub("70_000", "200_000"), "GC.start", "b.size"] }, before: ["prlimit", "--as=#{1500 << 20}", "--"])
+    process = ran.json["processes"].fetch(0)
+    assert_equal [0, 0], [ran.status, process["errors"]]
+    assert_operator process["dead_objects"]["among_others"], :>, 10_000
   end
 end

@@ -35,6 +35,21 @@ class TestHeapProfQuarantine < Test::Unit::TestCase
   def test_a_stop_lets_all_of_them_go
     script = WASTE + "waste(20_000); GC.start\nObjectSpace::HeapProfile.stop\nGC.start\nputs live - before"
     assert_operator run_with("quarantine=64m", script).to_i, :<, 2_000
+    assert_operator run_with("quarantine=64m,memcheck=1", script).to_i, :<, 2_000
+  end
+
+  # Slots between objects that are alone on a page of memory are no slots to MRI, until the run ends.
+  def test_slots_are_held_back_so_that_each_object_is_alone
+    script = <<~'RUBY'
+      slots = -> { GC.stat(:heap_available_slots).fdiv(GC.stat(:heap_allocated_pages)) }
+      made = Array.new(50_000) { Object.new }
+      print slots.(), " "
+      ObjectSpace::HeapProfile.stop
+      puts slots.()
+    RUBY
+    few, many = run_with("quarantine=64m,memcheck=1", script).split.map(&:to_f)
+    assert_operator few, :<, 50
+    assert_operator many, :>, 500
   end
 
   def test_gc_stress_collects_at_each_nth_allocation
@@ -68,7 +83,9 @@ class TestHeapProfQuarantine < Test::Unit::TestCase
 
   def test_programs_do_what_they_do_without
     expected = run_with(nil, "Warning[:experimental] = false\n" + WORK)
-    ["quarantine=64m", "quarantine=100k", "quarantine=64m,gc_stress=20"].each do |setting|
+    # With memcheck dead objects are covered, and each object is alone on a page of memory.
+    ["quarantine=64m", "quarantine=100k", "quarantine=64m,gc_stress=20", "quarantine=64m,memcheck=1,memory=1g",
+     "quarantine=1m,memcheck=1,memory=1g", "quarantine=64m,memcheck=1,memory=1g,gc_stress=20"].each do |setting|
       assert_equal expected, run_with(setting, "Warning[:experimental] = false\n" + WORK), setting
     end
   end

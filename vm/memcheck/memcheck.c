@@ -60,6 +60,12 @@ rb_heapprof_memcheck_settings(struct heapprof_options *options)
 }
 
 void
+rb_heapprof_memcheck_note_process(void)
+{
+    before.origin = rb_heapprof_origin_intern(&rb_heapprof.tables.strings);
+}
+
+void
 rb_heapprof_memcheck_prepare(void)
 {
     rb_heapprof_valgrind_stop();
@@ -69,10 +75,10 @@ rb_heapprof_memcheck_prepare(void)
     rb_heapprof_names_refresh();
     rb_heapprof_gc_begin_change();
     before.fiber_stack_bytes = fiber_stack_bytes();
-    before.origin = rb_heapprof_origin_intern(&rb_heapprof.tables.strings);
+    rb_heapprof_memcheck_note_process();
+    rb_heapprof.run.ending = true;
     rb_heapprof_gc_stop();
     rb_heapprof_frames_free();
-    rb_heapprof.run.ending = true;
     rb_heapprof_gc_end_change();
     RB_VM_LOCK_LEAVE();
 }
@@ -119,12 +125,12 @@ add_library_i(struct dl_phdr_info *info, size_t size, void *data)
 }
 
 static char *
-encode(const struct heapprof_lost *lost, bool decided, size_t *size)
+encode(const struct heapprof_lost *lost, enum heapprof_leaks_known known, size_t *size)
 {
     struct heapprof_symbol_name ruby;
     struct libraries libraries = { .length = strlen(LIBRARIES), .text = LIBRARIES };
     const struct heapprof_leak_profile profile = {
-        .tables = &rb_heapprof.tables, .lost = lost, .origin = before.origin, .decided = decided,
+        .tables = &rb_heapprof.tables, .lost = lost, .origin = before.origin, .known = known,
         .build = rb_heapprof_description, .core = rb_heapprof_memcheck_core(&ruby),
         .libraries = libraries.text,
         .dropped = rb_heapprof_gc_account().dropped, .each_block = rb_heapprof_valgrind_p(),
@@ -140,18 +146,36 @@ encode(const struct heapprof_lost *lost, bool decided, size_t *size)
     return packed;
 }
 
+static int
+write_file(const char *path, const struct heapprof_lost *lost, enum heapprof_leaks_known known)
+{
+    size_t size;
+    char *bytes = encode(lost, known, &size);
+    int error = bytes ? rb_heapprof_file_write_whole(path, bytes, size, true) : ENOMEM;
+
+    free(bytes);
+    return error;
+}
+
+int
+rb_heapprof_memcheck_write_uses(const char *path)
+{
+    const struct heapprof_lost none = { .block_count = 0 };
+
+    rb_heapprof_caller_names_find();
+    return write_file(path, &none, HEAPPROF_LEAKS_CRASHED);
+}
+
 int
 rb_heapprof_memcheck_write(const char *path, uintptr_t stack)
 {
     bool own_work = rb_heapprof_gc_begin_own_work();
     struct heapprof_leak_search search;
-    size_t size;
 
     bool decided = rb_heapprof_memcheck_search(&search, stack, NULL, 0);
     rb_heapprof_caller_names_find();
-    char *bytes = encode(&search.lost, decided, &size);
-    int error = bytes ? rb_heapprof_file_write_whole(path, bytes, size, true) : ENOMEM;
-    free(bytes);
+    int error = write_file(path, &search.lost,
+                           decided ? HEAPPROF_LEAKS_DECIDED : HEAPPROF_LEAKS_NOT_DECIDED);
     rb_heapprof_leak_search_free(&search);
     rb_heapprof_valgrind_find_lost();
     rb_heapprof_gc_end_own_work(own_work);

@@ -25,6 +25,12 @@ const char *rb_heapprof_memcheck_core(struct heapprof_symbol_name *name);
  * the VM is gone. `stack` is where the program's own part of the stack begins. */
 int rb_heapprof_memcheck_write(const char *path, uintptr_t stack);
 
+/* Notes which process this is, for the file. */
+void rb_heapprof_memcheck_note_process(void);
+
+/* Writes only the errors that were seen so far, of a process that crashes. Returns 0, or errno. */
+int rb_heapprof_memcheck_write_uses(const char *path);
+
 /* From here on, what a thread asks for without the GVL has its Ruby stack. The caller has the
  * GVL. */
 void rb_heapprof_memcheck_follow_threads(void);

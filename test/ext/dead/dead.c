@@ -5,6 +5,7 @@
  */
 #include "ruby/ruby.h"
 #include "ruby/ractor.h"
+#include "ruby/thread.h"
 
 /* Overwrites what calls have left on the stack, where the collector would find it. */
 __attribute__((noinline)) static void
@@ -282,6 +283,28 @@ use_hash(VALUE self)
     return NIL_P(value) ? Qfalse : value;
 }
 
+/* In front of a dead object, on its page of memory. */
+static VALUE
+use_before(VALUE self)
+{
+    return INT2FIX(((const char *)kept)[-200]);
+}
+
+static void *
+length_without_gvl(void *length)
+{
+    *(long *)length = RSTRING_LEN(kept);
+    return NULL;
+}
+
+static VALUE
+use_without_gvl(VALUE self)
+{
+    long length;
+    rb_nogvl(length_without_gvl, &length, NULL, NULL, 0);
+    return LONG2FIX(length);
+}
+
 void
 Init_heapprof_dead(void)
 {
@@ -310,6 +333,8 @@ Init_heapprof_dead(void)
     rb_define_singleton_method(module, "keep", keep, 1);
     rb_define_singleton_method(module, "use_object", use_object, 0);
     rb_define_singleton_method(module, "use_hash", use_hash, 0);
+    rb_define_singleton_method(module, "use_without_gvl", use_without_gvl, 0);
+    rb_define_singleton_method(module, "use_before", use_before, 0);
     rb_define_singleton_method(module, "use_in_fiber", use_in_fiber, 0);
     rb_define_singleton_method(module, "use_in_thread", use_in_thread, 0);
     rb_define_singleton_method(module, "use_in_ractor", use_in_ractor, 0);

@@ -205,6 +205,79 @@ TEST(Memcheck, ItIsSaidForWhomAFunctionAsked) {
                         "{\"function\":\"new_node\",\"library\":\"libxml.so\"}]"));
 }
 
+// ---- dead objects ----
+
+void AddUse(File &file, const std::string &role, const std::string &function, int64_t number) {
+    file.bytes_.Sample({ 1 }, { role == "dead_object" ? 3 : 0, 0, 0, 0 },
+                       file.bytes_.Label("class", "[user.so]") +
+                           (function.empty() ? "" : file.bytes_.Label("caller", function)) +
+                           file.bytes_.Label("leak", role) +
+                           file.bytes_.Label("of", "extension") +
+                           file.bytes_.Label("what",
+                                             "Invalid read: String, freed by GC 7 (full)") +
+                           file.bytes_.NumberLabel("pair", number, ""));
+}
+
+TEST(DeadObjects, AUseHasWhoAllocatedAndWhoCollected) {
+    File file;
+    AddUse(file, "dead_object", "user (user.so)", 1);
+    AddUse(file, "allocated", "", 1);
+    AddUse(file, "collected", "", 1);
+    Process one(file);
+    EXPECT_EQ("app.rb (12): no leaks; 1 error\n\n"
+              "  use of a dead object: Invalid read: String, freed by GC 7 (full), 3 times\n"
+              "    user (user.so)\n        /app/parse.rb:7:in 'Parser.parse'\n"
+              "      the object was allocated by:\n        /app/parse.rb:7:in 'Parser.parse'\n"
+              "      the GC that found it dead began in:\n"
+              "        /app/parse.rb:7:in 'Parser.parse'\n\n",
+              one.Report(memcheck_text, kLeaks));
+    const std::string frames =
+        "[{\"name\":\"Parser.parse\",\"file\":\"/app/parse.rb\",\"line\":7}]";
+    EXPECT_NE(std::string::npos, one.Report(memcheck_json, kLeaks)
+                                     .find("\"times\":3,\"asked\":" + frames +
+                                           ",\"collected\":" + frames));
+}
+
+TEST(DeadObjects, PartsOfAnotherUseAreNoDanger) {
+    File file;
+    AddUse(file, "collected", "", 1);
+    AddUse(file, "dead_object", "user (user.so)", 1);
+    AddUse(file, "allocated", "", 2);
+    AddUse(file, "collected", "", 3);
+    Process one(file);
+    ASSERT_EQ(1u, one.process.record_count);
+    EXPECT_EQ(0u, one.process.records[0].asked.count + one.process.records[0].collected.count);
+}
+
+TEST(DeadObjects, WhatCouldNotBeSeenIsCounted) {
+    Process one(File().Comment("dead objects: 9").Comment("dead objects among others: 3")
+                    .Comment("dead objects without a mapping: 2")
+                    .Comment("dead objects that cannot be covered: 4")
+                    .Comment("uses of unknown objects: 1"));
+    EXPECT_EQ("app.rb (12): no leaks\n"
+              "  uses of 3 of 9 dead objects could not be seen: there was too little memory to "
+              "give each object a page of its own\n"
+              "  uses of 2 of 9 dead objects could not be seen: the kernel allows too few "
+              "mappings; set vm.max_map_count higher\n"
+              "  uses of 4 of 9 dead objects could not be seen: pages of memory are too large on "
+              "this machine; use --engine=valgrind\n"
+              "  1 more use of dead objects, of which nothing is known\n",
+              one.Report(memcheck_text, kLeaks));
+    EXPECT_NE(std::string::npos,
+              one.Report(memcheck_json, kLeaks)
+                  .find("\"dead_objects\":{\"held\":9,\"among_others\":3,"
+                        "\"without_mapping\":2,\"uncoverable\":4,\"unknown_uses\":1}"));
+    EXPECT_NE(std::string::npos,
+              one.Report(memcheck_sarif, kLeaks).find("uses of some dead objects could not be"));
+}
+
+TEST(DeadObjects, AProcessThatCrashedSaysSo) {
+    File file("crashed");
+    AddUse(file, "dead_object", "user (user.so)", 1);
+    Process one(file);
+    EXPECT_EQ(0u, one.Report(memcheck_text, kLeaks).find("app.rb (12): not decided: it crashed, "));
+}
+
 // ---- the wrong allocator ----
 
 // A pair: who freed, and who asked.

@@ -39,6 +39,7 @@ class DeadObjectsTest : public testing::Test {
         heapprof_dead_object one = {};
         one.address = address;
         one.bytes = bytes;
+        one.memory_bytes = 2 * bytes;
         one.stack = stack_;
         return rb_heapprof_dead_objects_add(&dead_, &one);
     }
@@ -75,7 +76,8 @@ TEST_F(DeadObjectsTest, TheOldestGoesFirstAndBytesAreThoseThatAreHeld) {
         ASSERT_EQ(next++ * 40, rb_heapprof_dead_objects_oldest(&dead_)->address);
         rb_heapprof_dead_objects_drop_oldest(&dead_);
     }
-    EXPECT_EQ((many - next) * 40, dead_.held_bytes);
+    EXPECT_EQ((many - next) * 80, dead_.held_bytes);
+    EXPECT_EQ(many, dead_.died);
     EXPECT_EQ(nullptr, rb_heapprof_dead_objects_find(&dead_, (next - 1) * 40));
     EXPECT_NE(nullptr, rb_heapprof_dead_objects_find(&dead_, next * 40));
     EXPECT_LT(dead_.capacity, many) << "room that is free again was used";

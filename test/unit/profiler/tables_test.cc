@@ -150,6 +150,23 @@ class TablesTrimTest : public TablesTest {
     }
 };
 
+TEST_F(TablesTrimTest, NamesOfDeadObjectsAndOfTheirUsesStay)
+{
+    heapprof_dead_gc gc = {};
+    heapprof_dead_object object = {};
+    heapprof_use use = {};
+    rb_heapprof_dead_objects_begin_gc(&tables_.dead_objects, &gc);
+    object.class_name = rb_heapprof_strings_intern(&tables_.strings, "Held", 4);
+    ASSERT_TRUE(rb_heapprof_dead_objects_add(&tables_.dead_objects, &object));
+    use.object.class_name = rb_heapprof_strings_intern(&tables_.strings, "Used", 4);
+    rb_heapprof_uses_add(&tables_.uses, &use);
+    rb_heapprof_strings_intern(&tables_.strings, "Nobody", 6);
+    Trim();
+    EXPECT_STREQ("Held", rb_heapprof_strings_get(&tables_.strings, object.class_name, nullptr));
+    EXPECT_STREQ("Used", rb_heapprof_strings_get(&tables_.strings, use.object.class_name, nullptr));
+    EXPECT_EQ(0u, rb_heapprof_strings_find(&tables_.strings, "Nobody", 6));
+}
+
 TEST_F(TablesTrimTest, WhatALiveSampleNamesStays)
 {
     auto kept = RunOnce();
