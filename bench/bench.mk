@@ -83,7 +83,7 @@ bench-intervals: installed
 bench-memcheck: installed
 	$(Q) $(prefix)/bin/ruby bench/memcheck/run $(prefix)/bin/heapprof
 
-# CPU time of extensions' own tests with and without it. BENCH=NAMES: of those (test/memcheck/lib/suites.rb). ROUNDS=
+# CPU time of extensions' own tests with and without it. BENCH=NAMES: of those (test/memcheck/lib/suites.rb). ROUNDS= ENGINE=valgrind
 BENCH =
 
 bench-memcheck-tests: heapprof tested

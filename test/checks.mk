@@ -142,6 +142,10 @@ EXTENSIONS =
 check-memcheck-extensions: heapprof tested
 	+$(call in-ruby,test/memcheck/extensions $(CURDIR)/$(CLI_PROGRAM) $(EXTENSIONS))
 
+# The same with --objects: none of them uses a dead object.
+check-memcheck-objects: heapprof tested
+	+$(call in-ruby,test/memcheck/extensions --objects $(CURDIR)/$(CLI_PROGRAM) $(EXTENSIONS))
+
 # The same of MRI itself (heapprof memcheck --ruby), by its core tests: some ten minutes. CORE=NAME
 CORE =
 
@@ -427,7 +431,7 @@ $(UNIT)/%_fuzz.o: test/fuzz/%_fuzz.cc
 .PHONY: check check-build check-bare check-packages check-rooms check-cli check-aarch64 check-emulated heapprof-aarch64 ruby-aarch64
 .PHONY: check-barriers
 .PHONY: check-graph-answers
-.PHONY: check-barriers-mutation check-memcheck check-memcheck-extensions check-memcheck-core
+.PHONY: check-barriers-mutation check-memcheck check-memcheck-extensions check-memcheck-objects check-memcheck-core
 .PHONY: check-attach hostile check-viewers check-view check-view-rails bench-view screens pictures check-ruby
 .PHONY: check-checked check-debug check-full check-upstream-core check-upstream-compact
 .PHONY: check-accuracy check-large check-upstream check-descriptor-aarch64
