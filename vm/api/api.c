@@ -122,6 +122,35 @@ snapshot_of(VALUE self)
     return profile_of(self)->snapshot;
 }
 
+/* ---- what has no arguments: in C, where a method takes fewer slots in each process ---- */
+
+static VALUE
+heapprof_stop(VALUE self)
+{
+    rb_heapprof_stop();
+    return Qnil;
+}
+
+static VALUE
+heapprof_running_p(VALUE self)
+{
+    return RBOOL(rb_heapprof_running_p());
+}
+
+static VALUE
+heapprof_inuse_space(VALUE self)
+{
+    return rb_funcall(self, rb_intern("total"), 1, ID2SYM(rb_intern("inuse_space")));
+}
+
+static VALUE
+heapprof_objects(VALUE self)
+{
+    return rb_funcall(self, rb_intern("total"), 1, ID2SYM(rb_intern("inuse_objects")));
+}
+
+/* ---- the class ---- */
+
 void
 rb_heapprof_define_class(void)
 {
@@ -133,6 +162,10 @@ rb_heapprof_define_class(void)
         rb_obj_freeze(rb_usascii_str_new_static(HEAPPROF_VERSION, sizeof(HEAPPROF_VERSION) - 1)));
     rb_undef_alloc_func(cHeapProfile);
     rb_gc_register_address(&cHeapProfile);
+    rb_define_singleton_method(cHeapProfile, "stop", heapprof_stop, 0);
+    rb_define_singleton_method(cHeapProfile, "running?", heapprof_running_p, 0);
+    rb_define_method(cHeapProfile, "inuse_space", heapprof_inuse_space, 0);
+    rb_define_method(cHeapProfile, "objects", heapprof_objects, 0);
     rb_heapprof_sample_define(cHeapProfile);
     rb_heapprof_label_define(cHeapProfile);
     rb_heapprof_reflection_define(cHeapProfile);
@@ -299,19 +332,6 @@ heapprof_set_interval(rb_execution_context_t *ec, VALUE self, VALUE interval)
     check_range(&options);
     if (!rb_heapprof_set_interval(options.interval_bytes)) raise_not_running();
     return interval;
-}
-
-static VALUE
-heapprof_stop(rb_execution_context_t *ec, VALUE self)
-{
-    rb_heapprof_stop();
-    return Qnil;
-}
-
-static VALUE
-heapprof_running_p(rb_execution_context_t *ec, VALUE self)
-{
-    return RBOOL(rb_heapprof_running_p());
 }
 
 /* Does not run the work if an interrupt is pending. */

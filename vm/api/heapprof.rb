@@ -81,7 +81,9 @@ module ObjectSpace
     end
     private_class_method :default
 
-    # call-seq:
+    ##
+    # :singleton-method: stop
+    # :call-seq:
     #   stop -> nil
     #
     # Stops sampling and forgets all samples. Snapshots stay valid. Does nothing if the profiler
@@ -89,18 +91,14 @@ module ObjectSpace
     #
     #   ObjectSpace::HeapProfile.stop
     #   ObjectSpace::HeapProfile.running?   # => false
-    def self.stop
-      Primitive.heapprof_stop
-    end
 
-    # call-seq:
+    ##
+    # :singleton-method: running?
+    # :call-seq:
     #   running? -> true or false
     #
     #   ObjectSpace::HeapProfile.start
     #   ObjectSpace::HeapProfile.running?   # => true
-    def self.running?
-      Primitive.heapprof_running_p
-    end
 
     # call-seq:
     #   interval = bytes
@@ -576,21 +574,23 @@ module ObjectSpace
       TOTALS.include?(type) ? sum(&type) : Page.refuse_value(type, TOTALS)
     end
 
-    # call-seq:
+    ##
+    # :method: inuse_space
+    # :call-seq:
     #   inuse_space -> integer
     #
     # Bytes alive at the snapshot: the slots of objects, and memory of the allocator.
     #
     #   ObjectSpace::HeapProfile.snapshot(gc: true).inuse_space.positive?   # => true
-    def inuse_space = total(:inuse_space)
 
-    # call-seq:
+    ##
+    # :method: objects
+    # :call-seq:
     #   objects -> integer
     #
     # How many objects were alive at the snapshot.
     #
     #   profile.objects == profile.total(:inuse_objects)   # => true
-    def objects = total(:inuse_objects)
 
     # call-seq:
     #   to_speedscope -> string
@@ -781,18 +781,6 @@ module ObjectSpace
       # :method: inspect
       # :call-seq:
       #   inspect -> string
-    end
-
-    class Sample
-      def inuse_space = inuse_slot_space + inuse_malloc_space
-      def alloc_space = alloc_slot_space + alloc_malloc_space
-    end
-
-    class Frame
-      # As in a backtrace: "path:lineno:in 'label'".
-      def to_s
-        "#{path}:#{lineno}:in '#{label}'"
-      end
     end
 
     TOTALS = [
