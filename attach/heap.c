@@ -40,8 +40,8 @@ struct heap_places {
     struct attach_field gc_count;
     int64_t  contract;
     uint32_t state_bytes, sequence_bytes;
-    uint32_t string_bytes, function_bytes, stack_bytes, identity_bytes, site_bytes, address_bytes,
-        sample_bytes, piece_bytes;
+    uint32_t string_bytes, function_bytes, stack_bytes, identity_bytes, site_bytes, deaths_bytes,
+        sum_bytes, address_bytes, sample_bytes, piece_bytes;
 };
 
 static const struct attach_want wants[] = {
@@ -70,6 +70,8 @@ static const struct attach_want wants[] = {
     WANT(TYPE, stack_bytes, "heapprof_stack_node")
     WANT(TYPE, identity_bytes, "heapprof_identity")
     WANT(TYPE, site_bytes, "heapprof_site")
+    WANT(TYPE, deaths_bytes, "heapprof_deaths")
+    WANT(TYPE, sum_bytes, "heapprof_sum")
     WANT(TYPE, address_bytes, "heapprof_address_entry")
     WANT(TYPE, sample_bytes, "heapprof_sample")
     WANT(TYPE, piece_bytes, "heapprof_piece")
@@ -91,6 +93,8 @@ same_version_p(const struct heap_places *places)
            places->stack_bytes == sizeof(struct heapprof_stack_node) &&
            places->identity_bytes == sizeof(struct heapprof_identity) &&
            places->site_bytes == sizeof(struct heapprof_site) &&
+           places->deaths_bytes == sizeof(struct heapprof_deaths) &&
+           places->sum_bytes == sizeof(struct heapprof_sum) &&
            places->address_bytes == sizeof(struct heapprof_address_entry) &&
            places->sample_bytes == sizeof(struct heapprof_sample) &&
            places->piece_bytes == sizeof(struct heapprof_piece);
@@ -163,6 +167,16 @@ take_numbers(struct heapprof_numbers *to, const struct heapprof_numbers *from)
     return true;
 }
 
+/* Another byte than 0 or 1 must not be looked at as a bool. */
+static bool
+true_p(const bool *value)
+{
+    unsigned char byte;
+
+    memcpy(&byte, value, sizeof(byte));
+    return byte != 0;
+}
+
 static void
 take_sums(struct heap_reading *reading)
 {
@@ -173,7 +187,36 @@ take_sums(struct heap_reading *reading)
     tables->sites.folded = from->sites.folded;
     tables->sites.folded_blocks = from->sites.folded_blocks;
     tables->sites.folded_count = from->sites.folded_count;
+    tables->sites.lifetimes = true_p(&from->sites.lifetimes);
+    tables->sites.folded_deaths = from->sites.folded_deaths;
+    tables->sites.folded_block_deaths = from->sites.folded_block_deaths;
+    tables->sites.object_sums.kept = true_p(&from->sites.object_sums.kept);
+    tables->sites.object_sums.gone = from->sites.object_sums.gone;
+    tables->sites.block_sums.gone = from->sites.block_sums.gone;
+    tables->peak = from->peak;
+    tables->blocks.retired_head = from->blocks.retired_head;
     tables->blocks.live_count = from->blocks.live_count;
+}
+
+static size_t
+least(size_t one, size_t other)
+{
+    return one < other ? one : other;
+}
+
+/* What sites have besides their totals. The peak has room for the sites that there were then. */
+static bool
+take_past(struct heap_reading *reading)
+{
+    const struct heapprof_sites *from = &reading->from.sites;
+    size_t end = from->numbers.end;
+
+    return (!reading->tables.sites.lifetimes ||
+            TAKE(reading, sites.deaths, sites.deaths_capacity, end)) &&
+           TAKE(reading, sites.object_sums.peak, sites.object_sums.peak_capacity,
+                least(end, from->object_sums.peak_capacity)) &&
+           TAKE(reading, sites.block_sums.peak, sites.block_sums.peak_capacity,
+                least(end, from->block_sums.peak_capacity));
 }
 
 /* Copies into the arrays of the previous copy, if there is one. Pages that exist already take a
@@ -194,7 +237,7 @@ take_arrays(struct heap_reading *reading)
            TAKE_NUMBERED(reading, identities.addresses.entries, identities.addresses.numbers) &&
            TAKE(reading, identities.ids, identities.ids_capacity,
                 reading->from.identities.addresses.numbers.end) &&
-           TAKE_NUMBERED(reading, sites.all, sites.numbers) &&
+           TAKE_NUMBERED(reading, sites.all, sites.numbers) && take_past(reading) &&
            TAKE_NUMBERED(reading, live.addresses.entries, live.addresses.numbers) &&
            TAKE(reading, live.samples, live.samples_capacity, objects) &&
            TAKE_NUMBERED(reading, blocks.addresses.entries, blocks.addresses.numbers) &&
@@ -218,6 +261,9 @@ release(struct heap_reading *reading)
     HEAPPROF_MEM_RELEASE(mem, tables->identities.ids, tables->identities.ids_capacity);
     rb_heapprof_index_release(&tables->strings.index, mem);
     HEAPPROF_MEM_RELEASE(mem, tables->sites.all, tables->sites.numbers.capacity);
+    HEAPPROF_MEM_RELEASE(mem, tables->sites.deaths, tables->sites.deaths_capacity);
+    rb_heapprof_sums_release(&tables->sites.object_sums, mem);
+    rb_heapprof_sums_release(&tables->sites.block_sums, mem);
     HEAPPROF_MEM_RELEASE(mem, tables->live.addresses.entries,
                          tables->live.addresses.numbers.capacity);
     HEAPPROF_MEM_RELEASE(mem, tables->live.samples, tables->live.samples_capacity);

@@ -183,6 +183,39 @@ site_good_p(const struct heapprof_tables *tables, const struct heapprof_site *si
 }
 
 static bool
+sum_p(struct heapprof_sum sum)
+{
+    return amount_p(sum.objects) && amount_p(sum.bytes);
+}
+
+static bool
+deaths_p(const struct heapprof_deaths *deaths)
+{
+    for (int age = 0; age < HEAPPROF_COUNTED_AGES; age++) {
+        if (!sum_p(deaths->of_age[age])) return false;
+    }
+    return true;
+}
+
+/* What sites have besides their totals. */
+static bool
+past_good_p(const struct heapprof_tables *tables)
+{
+    const struct heapprof_sites *sites = &tables->sites;
+    uint32_t end = sites->numbers.end;
+
+    if (sites->lifetimes && end > 1 && sites->deaths_capacity < end) return false;
+    for (uint32_t i = 1; i < end; i++) {
+        if (sites->lifetimes && !deaths_p(&sites->deaths[i])) return false;
+        if (!sum_p(rb_heapprof_sums_peak(&sites->object_sums, i)) ||
+            !sum_p(rb_heapprof_sums_peak(&sites->block_sums, i))) return false;
+    }
+    return deaths_p(&sites->folded_deaths) && deaths_p(&sites->folded_block_deaths) &&
+           sum_p(sites->object_sums.gone) && sum_p(sites->block_sums.gone) &&
+           amount_p(tables->peak.bytes);
+}
+
+static bool
 sites_good_p(const struct heapprof_tables *tables)
 {
     const struct heapprof_sites *sites = &tables->sites;
@@ -257,7 +290,7 @@ attach_heap_check(const struct heapprof_tables *tables)
     if (!functions_good_p(tables)) return "its functions";
     if (!stacks_good_p(tables)) return "its stacks";
     if (!identities_good_p(tables)) return "its classes";
-    if (!sites_good_p(tables)) return "its sites";
+    if (!sites_good_p(tables) || !past_good_p(tables)) return "its sites";
     if (!samples_good_p(tables)) return "its samples";
     if (!all_numbers_good_p(tables)) return "its free entries";
     if (!pieces_good_p(tables) || !blocks_good_p(tables)) return "its blocks";

@@ -309,6 +309,22 @@ find_sites(struct entering *entering)
     return true;
 }
 
+/* A new site has nothing besides its totals. There may be something left of an earlier copy. */
+static bool
+forget_past(struct heapprof_sites *sites, uint32_t number)
+{
+    if (sites->lifetimes) {
+        if (!HEAPPROF_MEM_GROW(sites->mem, sites->deaths, sites->deaths_capacity,
+                               (size_t)number + 1)) return false;
+        sites->deaths[number] = (struct heapprof_deaths){0};
+    }
+    if (number < sites->object_sums.peak_capacity)
+        sites->object_sums.peak[number] = (struct heapprof_sum){0};
+    if (number < sites->block_sums.peak_capacity)
+        sites->block_sums.peak[number] = (struct heapprof_sum){0};
+    return true;
+}
+
 /* As rb_heapprof_sites_intern, without the index, and without holds, which a copy does not need.
  * Returns 0 without memory. */
 static uint32_t
@@ -320,6 +336,7 @@ enter_site(struct entering *entering, uint32_t stack, uint32_t class_id, uint32_
     if (sought->number) return sought->number;
     if (!HEAPPROF_NUMBERS_RESERVE(&sites->numbers, sites->mem, sites->all)) return 0;
     sought->number = rb_heapprof_numbers_next(&sites->numbers);
+    if (!forget_past(sites, sought->number)) return 0;
     rb_heapprof_numbers_take(&sites->numbers, &sites->all[sought->number].next_free);
     struct heapprof_site *site = &sites->all[sought->number];
     *site = (struct heapprof_site){ .used = true, .stack = stack, .class_id = class_id };
@@ -406,6 +423,24 @@ enter_waiting(struct entering *entering, const struct attach_waiting_sample *wai
     return NULL;
 }
 
+/* settle_blocks in gc/blocks/malloc.c: what has died, and no site knows yet how old. */
+static const char *
+enter_retired(struct heapprof_tables *tables)
+{
+    const struct heapprof_blocks *blocks = &tables->blocks;
+    uint32_t left = blocks->numbers.end;
+
+    if (!tables->sites.lifetimes) return NULL;
+    for (uint32_t number = blocks->retired_head; number; number = blocks->pieces[number].next) {
+        if (number >= blocks->numbers.end || left-- == 0) return bad_blocks;
+        const struct heapprof_piece *piece = &blocks->pieces[number];
+        if (piece->site == 0 || piece->site == HEAPPROF_SITE_WAITING) continue;
+        rb_heapprof_death_count(&tables->sites.deaths[piece->site], piece->birth_gc,
+                                (uint32_t)piece->begin, piece->weight, piece->asked_bytes);
+    }
+    return NULL;
+}
+
 static const char *
 enter_all(struct entering *entering)
 {
@@ -420,7 +455,7 @@ enter_all(struct entering *entering)
     for (size_t i = 0; i < settling->waiting_count && !wrong; i++) {
         wrong = enter_waiting(entering, &settling->waiting[i]);
     }
-    return wrong;
+    return wrong ? wrong : enter_retired(entering->tables);
 }
 
 const char *

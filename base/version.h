@@ -19,6 +19,9 @@
 #define HEAPPROF_COMMENT_VERSION "heapprof: "
 #define HEAPPROF_COMMENT_BUILD   "build: "
 
+/* The comment about the peak, which programs show. */
+#define HEAPPROF_COMMENT_PEAK    "peak: "
+
 /* What `ruby -v`, and so a profile's build, says when all checks have not passed on its base. */
 #define HEAPPROF_UNTESTED "(untested base)"
 

@@ -39,6 +39,11 @@ when "mixed"
     +"an embedded string"
     i += 1
   end
+when "block"
+  while i < count
+    "x" * 1000
+    i += 1
+  end
 when "append"
   while i < count
     text = +""

@@ -1,5 +1,5 @@
 # bench.mk - measurements. None of them has a limit that a slow machine breaks, except bench-off, bench-sample,
-# bench-labels and bench-memory, which count instructions and bytes. bench/README.md says what each measures.
+# bench-peak, bench-labels and bench-memory, which count instructions and bytes. bench/README.md says what each measures.
 
 bench: ruby
 	$(Q) bench/run
@@ -15,6 +15,16 @@ bench-sample: ruby
 # Instructions of label, and of a sample that has labels.
 bench-labels: ruby
 	$(Q) bench/labels
+
+# Instructions of the peak and of lifetimes, with every object sampled; how long it takes to keep the peak.
+bench-peak: ruby heapprof
+	$(Q) bench/peak
+	+$(Q) $(MAKE_CLI) build/cli/peak_pause
+	$(Q) build/cli/peak_pause
+
+$(UNIT)/peak_pause: bench/peak_pause.cc $(UNIT_OBJS)
+	$(ECHO) linking $@
+	$(Q) $(UNIT_COMPILE) -o $@ $< $(UNIT_OBJS) -lz -lm $(CLI_EXPAT)
 
 # How long a snapshot keeps other threads waiting. PAUSEOPTS=LIVE STACKS FRAMES
 PAUSEOPTS =
@@ -111,6 +121,6 @@ $(UNIT)/graph_analysis: bench/graph_analysis.cc test/unit/graph/file.h
 	$(ECHO) linking $@
 	$(Q) $(UNIT_COMPILE) -o $@ $< -lz
 
-.PHONY: bench bench-off bench-sample bench-labels bench-pause bench-memory bench-live bench-intervals
+.PHONY: bench bench-off bench-sample bench-peak bench-labels bench-pause bench-memory bench-live bench-intervals
 .PHONY: bench-attach bench-serve bench-time bench-graph bench-graph-analysis bench-graph-peers bench-latency
 .PHONY: bench-peers bench-memcheck bench-memcheck-tests bench-native-leaks bench-malloc

@@ -69,7 +69,7 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     {CLI_TO, "pprof collapsed speedscope json csv perfetto svg callgrind firefox", "Which format"},
-    {CLI_BY, "inuse_space inuse_objects alloc_space alloc_objects ...",
+    {CLI_BY, "inuse_space inuse_objects alloc_space alloc_objects peak_space temp_space ...",
      "Which value to write, if the format has only one"},
     {CLI_ROOT, "label:KEY", "Let stacks begin with the value of that label, as label:endpoint"},
     {CLI_NO_LINES, NULL, "Write functions without their lines"},

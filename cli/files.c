@@ -229,8 +229,11 @@ cli_type(const struct cli *cli, const char *path, const struct heapprof_model *m
     const char *unit = rb_heapprof_model_string(
         model, model->types[rb_heapprof_model_default_type(model)].unit, NULL);
     const char *of = !strcmp(unit, "nanoseconds") ? "is a profile of time, and " : "";
-    cli_wrong(cli, "%s: %shas no value that is called %s; it has:%s", cli_name(path), of, name,
-              names);
+    bool peak = !strncmp(name, "peak_", 5), young = !strncmp(name, "temp_", 5);
+    cli_wrong(cli, "%s: %shas no value that is called %s; it has:%s%s", cli_name(path), of, name,
+              names,
+              peak ? "; RUBY_HEAPPROF=peak=1 keeps the peak"
+                   : young ? "; RUBY_HEAPPROF=lifetimes=1 counts it" : "");
     return false;
 }
 

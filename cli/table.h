@@ -5,7 +5,7 @@
 
 /* The options of a command that shows a table. */
 #define CLI_TABLE_OPTIONS \
-    {CLI_BY, "inuse_space inuse_objects alloc_space alloc_objects ...", \
+    {CLI_BY, "inuse_space inuse_objects alloc_space alloc_objects peak_space temp_space ...", \
      "Which value to show (default: the one that the file names)"}, \
     {CLI_GROUP, "site function class file gem library app label:KEY", \
      "What samples are added up by (default: app, then site)"}, \

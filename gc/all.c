@@ -15,6 +15,7 @@
 #include "gc/objects/stress.c"
 #include "gc/objects/free.c"
 #include "gc/objects/move.c"
+#include "gc/objects/peak.c"
 #include "gc/objects/verify.c"
 #include "gc/quarantine/held.c"
 #include "gc/quarantine/cover.c"

@@ -1,9 +1,12 @@
-/* events.c - the one event of the collector that several rooms want: marking has ended, and
- * free lists go back to their pages. It hands the news round. Compiled inside gc.c.
+/* events.c - the events of the collector that several files want. It hands the news round. Compiled
+ * inside gc.c.
  *
- *     graph/      which slots were not marked (baseline.c)
- *     objects/    pending samples are resolved; free lists are joined
- *     vm/names/   code will move and die
+ *     marking has ended, and free lists go back to their pages
+ *         graph/      which slots were not marked (baseline.c)
+ *         objects/    pending samples are resolved; free lists are joined
+ *         vm/names/   code will move and die
+ *     sweeping has ended
+ *         objects/    is this the peak (peak.c)? In debug builds: are the tables whole (verify.c)?
  */
 #include "gc/interpreter.h"
 
@@ -19,4 +22,11 @@ rb_heapprof_clear(struct ractor_newobj_cache *cache)
     gaps_disarm(cache);
     rb_heapprof_frames_forget_code();
     forget_known_sites();
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_swept(struct rb_objspace *objspace)
+{
+    look_for_peak(objspace);
+    if (HEAPPROF_CHECK) rb_heapprof_verify(objspace);
 }

@@ -19,7 +19,7 @@
  *   rb_heapprof_gate_realloc block about to be reallocated  add up and 2 tests
  *   rb_heapprof_gate_resized block reallocated              subtract and 2 tests
  *   rb_heapprof_gate_free  block freed, or reallocated      1 test, off or on
- *   rb_heapprof_gate_begun, _marked, _swept  GC             2, 2 and 1 tests, off or on
+ *   rb_heapprof_gate_begun, _marked, _swept  GC             2 tests each, off or on
  *   rb_heapprof_gate_adjust memory reported by an extension  2 tests  + a lock
  *
  * The allocation fast path and the sweep of an object have no gate: `make
@@ -378,17 +378,14 @@ rb_heapprof_gate_marked(struct rb_objspace *objspace)
     if (RB_UNLIKELY(rb_heapprof_quarantine_on)) rb_heapprof_quarantine_cover_again(objspace);
 }
 
-static void
-rb_heapprof_verify(struct rb_objspace *objspace);
+HEAPPROF_COLD static void
+rb_heapprof_swept(struct rb_objspace *objspace);
 
-/* Sweeping has ended. HEAPPROF_CHECK is a constant: only debug builds verify. */
-#ifndef HEAPPROF_CHECK
-# define HEAPPROF_CHECK 0
-#endif
+/* Sweeping has ended. */
 static inline void
 rb_heapprof_gate_swept(struct rb_objspace *objspace)
 {
-    if (HEAPPROF_CHECK && rb_heapprof_on) rb_heapprof_verify(objspace);
+    if (RB_UNLIKELY(rb_heapprof_on)) rb_heapprof_swept(objspace);
     if (RB_UNLIKELY(rb_heapprof_quarantine_on)) rb_heapprof_quarantine_cover_again(objspace);
 }
 

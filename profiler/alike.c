@@ -293,6 +293,15 @@ find_site(const struct alike_merging *merging, const struct heapprof_site *site)
 }
 
 static void
+add_past(struct heapprof_copies *copies, uint32_t sum, uint32_t number)
+{
+    if (copies->deaths) rb_heapprof_deaths_add(&copies->deaths[sum], &copies->deaths[number]);
+    if (!copies->peaks) return;
+    copies->peaks[sum].objects += copies->peaks[number].objects;
+    copies->peaks[sum].bytes += copies->peaks[number].bytes;
+}
+
+static void
 add_site(struct alike_merging *merging, struct heapprof_site *sum, struct heapprof_site *site)
 {
     sum->live_samples += site->live_samples;
@@ -318,6 +327,7 @@ merge_site(struct alike_merging *merging, uint32_t number)
     if (same) {
         merging->site_of[number] = same;
         add_site(merging, &merging->copies->sites[same], site);
+        add_past(merging->copies, same, number);
         return true;
     }
     if (!rb_heapprof_index_reserve(&merging->sites, merging->mem, merging->site_count,

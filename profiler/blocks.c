@@ -11,6 +11,8 @@
  *   I2  Each piece is in one block, retired, or free.
  *   I3  A byte of the filter is the number of blocks that lead to it, or 255.
  *   I4  A block has a piece. An entry without a block has no piece and no owner.
+ *   I5  sums has what the pieces of a site hold, times their weights, if it is kept. It has room
+ *       for each site that has a piece.
  *
  * While a block is lifted, its key is made of the number of its entry. No block can have such an
  * address. So a lifted block keeps its place, and putting it back needs no memory.
@@ -40,12 +42,40 @@ free_piece(struct heapprof_blocks *blocks, uint32_t number)
     rb_heapprof_numbers_give_back(&blocks->numbers, number, &blocks->pieces[number].next);
 }
 
+/* The piece holds so many bytes more, or less, of which each stands for weight. There is no room
+ * for a site that is not known yet, nor for any if nobody wants sums. */
+static void
+sum_up(struct heapprof_blocks *blocks, const struct heapprof_piece *piece, double bytes,
+       float weight)
+{
+    struct heapprof_sums *sums = blocks->sums;
+
+    if (!sums || piece->site >= sums->now_capacity) return;
+    sums->now[piece->site].bytes += bytes * (double)weight;
+    sums->bytes += bytes * (double)weight;
+}
+
+static bool
+room_in_sums_p(struct heapprof_blocks *blocks, uint32_t site)
+{
+    return !blocks->sums || site == HEAPPROF_SITE_WAITING ||
+           rb_heapprof_sums_reserve(blocks->sums, blocks->addresses.mem, site);
+}
+
+static void
+cut_piece(struct heapprof_blocks *blocks, struct heapprof_piece *piece, size_t held_bytes)
+{
+    sum_up(blocks, piece, -(double)(piece->held_bytes - held_bytes), piece->weight);
+    piece->held_bytes = held_bytes;
+}
+
 static void
 retire(struct heapprof_blocks *blocks, uint32_t number)
 {
     struct heapprof_piece *piece = &blocks->pieces[number];
 
-    piece->held_bytes = 0;
+    cut_piece(blocks, piece, 0);
+    piece->begin = blocks->last_gc;
     piece->next = blocks->retired_head;
     blocks->retired_head = number;
     blocks->live_count--;
@@ -117,7 +147,7 @@ cut_pieces(struct heapprof_blocks *blocks, uint32_t entry, size_t size_bytes)
         struct heapprof_piece *piece = &blocks->pieces[number];
         if (piece->begin < size_bytes) {
             size_t most = size_bytes - piece->begin;
-            if (piece->held_bytes > most) piece->held_bytes = most;
+            if (piece->held_bytes > most) cut_piece(blocks, piece, most);
             return true;
         }
         blocks->pieces_of[entry] = piece->next;
@@ -162,7 +192,9 @@ rb_heapprof_blocks_free(struct heapprof_blocks *blocks)
     HEAPPROF_MEM_RELEASE(mem, blocks->pieces_of, blocks->pieces_of_capacity);
     HEAPPROF_NUMBERS_RELEASE(&blocks->numbers, mem, blocks->pieces);
     rb_heapprof_address_table_free(&blocks->addresses);
+    struct heapprof_sums *sums = blocks->sums;
     rb_heapprof_blocks_init(blocks, mem, blocks->filter);
+    blocks->sums = sums;
 }
 
 /* ---- operations ---- */
@@ -174,7 +206,8 @@ rb_heapprof_blocks_add(struct heapprof_blocks *blocks, uintptr_t address,
     uint32_t entry, number;
 
     HEAPPROF_ASSERT(piece->site && piece->asked_bytes);
-    if (!HEAPPROF_NUMBERS_RESERVE(&blocks->numbers, blocks->addresses.mem, blocks->pieces)) {
+    if (!HEAPPROF_NUMBERS_RESERVE(&blocks->numbers, blocks->addresses.mem, blocks->pieces) ||
+        !room_in_sums_p(blocks, piece->site)) {
         return false;
     }
     entry = rb_heapprof_address_table_find(&blocks->addresses, address);
@@ -191,9 +224,21 @@ rb_heapprof_blocks_add(struct heapprof_blocks *blocks, uintptr_t address,
     rb_heapprof_numbers_take(&blocks->numbers, &blocks->pieces[number].next);
     blocks->pieces[number] = *piece;
     blocks->pieces[number].held_bytes = piece->asked_bytes;
+    sum_up(blocks, piece, (double)piece->asked_bytes, piece->weight);
     blocks->pieces[number].next = blocks->pieces_of[entry];
     blocks->pieces_of[entry] = number;
     blocks->live_count++;
+    return true;
+}
+
+bool
+rb_heapprof_blocks_name(struct heapprof_blocks *blocks, uint32_t number, uint32_t site)
+{
+    struct heapprof_piece *piece = &blocks->pieces[number];
+
+    if (!room_in_sums_p(blocks, site)) return false;
+    piece->site = site;
+    sum_up(blocks, piece, (double)piece->held_bytes, piece->weight);
     return true;
 }
 
@@ -247,7 +292,10 @@ thin_block(struct heapprof_blocks *blocks, uint32_t entry,
 
     while ((number = *link) != 0) {
         struct heapprof_piece *piece = &blocks->pieces[number];
-        if (keep(piece, data)) {
+        float before = piece->weight;
+        bool kept = keep(piece, data);
+        sum_up(blocks, piece, (double)piece->held_bytes, (kept ? piece->weight : 0) - before);
+        if (kept) {
             link = &piece->next;
             continue;
         }

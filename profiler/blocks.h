@@ -19,6 +19,10 @@
 #include "base/address_table.h"
 #include "base/numbers.h"
 #include "profiler/block_filter.h"
+#include "profiler/sums.h"
+
+/* The site of a piece whose site is not known yet. */
+#define HEAPPROF_SITE_WAITING UINT32_MAX
 
 /* With memcheck: which allocator gave a block out. A block that MRI has asked the C library for is
  * of no known one, for MRI may mix its own as it likes. */
@@ -30,7 +34,7 @@ enum heapprof_block_allocator {
 };
 
 struct heapprof_piece {
-    size_t   begin;       /* offset in its block */
+    size_t   begin;       /* offset in its block; of a retired piece: the last GC it survived */
     size_t   held_bytes;  /* its length at this moment; 0: retired or free */
     size_t   asked_bytes : 62; /* its length when it was sampled, which weight belongs to */
     size_t   allocator : 2;    /* enum heapprof_block_allocator */
@@ -77,6 +81,9 @@ struct heapprof_blocks {
     struct heapprof_numbers numbers; /* of the pieces, retired ones included */
     uint32_t  retired_head;
     uint32_t  live_count;       /* pieces in blocks */
+    uint32_t  last_gc;          /* the last GC that pieces which retire now have survived; the
+                                   caller sets it, if ages at death are wanted */
+    struct heapprof_sums *sums; /* what pieces hold, by site; NULL: nobody wants to know */
 };
 
 /* An empty table; allocates nothing. mem and filter must outlive it; filter is zero. */
@@ -132,6 +139,16 @@ static inline uint32_t
 rb_heapprof_blocks_retired_count(const struct heapprof_blocks *blocks)
 {
     return blocks->numbers.count - blocks->live_count;
+}
+
+/* A piece that waits for its site gets it. Returns false if memory is refused. */
+bool rb_heapprof_blocks_name(struct heapprof_blocks *blocks, uint32_t number, uint32_t site);
+
+/* The retired piece that is taken next. NULL: there is none. */
+static inline const struct heapprof_piece *
+rb_heapprof_blocks_retired(const struct heapprof_blocks *blocks)
+{
+    return blocks->retired_head ? &blocks->pieces[blocks->retired_head] : NULL;
 }
 
 /* Takes one retired piece and returns its site. Returns 0 if there is no retired piece. */

@@ -86,6 +86,15 @@ add_sites(uint64_t sum, const struct heapprof_sites *sites)
     sum = add_bytes(sum, &sites->folded, sizeof(sites->folded));
     sum = add_bytes(sum, &sites->folded_blocks, sizeof(sites->folded_blocks));
     sum = add_number(sum, sites->folded_count);
+    if (sites->lifetimes) {
+        sum = add_bytes(sum, &sites->folded_deaths, sizeof(sites->folded_deaths));
+        sum = add_bytes(sum, &sites->folded_block_deaths, sizeof(sites->folded_block_deaths));
+        sum = ADD_ARRAY(sum, sites->deaths, sites->numbers.end);
+    }
+    if (sites->object_sums.now) {
+        sum = ADD_ARRAY(sum, sites->object_sums.now, sites->numbers.end);
+        sum = ADD_ARRAY(sum, sites->object_sums.peak, sites->numbers.end);
+    }
     return ADD_ARRAY(sum, sites->all, sites->numbers.end);
 }
 

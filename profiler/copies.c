@@ -47,7 +47,20 @@ COPY_TABLE(copy_strings, snapshot->strings.all, strings.all)
 COPY_TABLE(copy_functions, snapshot->functions.all, functions.all)
 COPY_TABLE(copy_stacks, snapshot->stacks.nodes, stacks.nodes)
 COPY_TABLE(copy_identities, identities, identities.all)
-COPY_TABLE(copy_sites, sites, sites.all)
+
+static void
+copy_sites(struct heapprof_still *still, uint32_t first, uint32_t end)
+{
+    struct heapprof_copies *copies = still->data;
+    const struct heapprof_sites *sites = &copies->tables->sites;
+    size_t count = end - first;
+
+    memcpy(&copies->sites[first], &sites->all[first], count * sizeof(*copies->sites));
+    if (copies->deaths)
+        memcpy(&copies->deaths[first], &sites->deaths[first], count * sizeof(*copies->deaths));
+    for (; copies->peaks && first < end; first++)
+        copies->peaks[first] = rb_heapprof_sites_peak(sites, first);
+}
 
 /* Bytes of text that one entry of the text's still stands for. */
 #define TEXT_BYTES ((size_t)1024)
@@ -89,8 +102,15 @@ copy_sample(struct heapprof_copies *copies, uint32_t entry)
     const struct heapprof_live_table *live = &copies->tables->live;
     uintptr_t address = rb_heapprof_address_table_address(&live->addresses, entry);
 
-    if (entry == 0 || address == 0 || gone_p(copies, address)) return;
+    if (entry == 0 || address == 0) return;
+    bool gone = gone_p(copies, address);
+    if (gone && !copies->deaths) return;
     copies->samples[entry] = *rb_heapprof_live_table_sample(live, entry);
+    if (gone) {
+        copies->samples[entry].weight = -copies->samples[entry].weight;
+        copies->gone = true;
+        return;
+    }
     copies->snapshot->facts.live_samples++;
     if (copies->addresses) copies->addresses[entry] = address;
     if (copies->memsizes)
@@ -232,10 +252,20 @@ room_in_copies(struct heapprof_copies *copies)
     copies->identities_end = tables->identities.numbers.end;
     copies->folded = tables->sites.folded;
     copies->folded_blocks = tables->sites.folded_blocks;
+    copies->folded_deaths = tables->sites.folded_deaths;
+    copies->folded_block_deaths = tables->sites.folded_block_deaths;
+    copies->gone_peak = tables->sites.object_sums.gone;
+    copies->gone_block_peak = tables->sites.block_sums.gone;
     copies->samples_end = tables->live.addresses.numbers.end;
     copies->piece_count = tables->blocks.numbers.end;
     return ROOM(mem, copies->sites, copies->sites_capacity,
                 end_of(tables, HEAPPROF_COPIED_SITES)) &&
+           (!tables->sites.lifetimes ||
+            ROOM(mem, copies->deaths, copies->deaths_capacity,
+                 end_of(tables, HEAPPROF_COPIED_SITES))) &&
+           (tables->peak.bytes <= 0 ||
+            ROOM(mem, copies->peaks, copies->peaks_capacity,
+                 end_of(tables, HEAPPROF_COPIED_SITES))) &&
            ROOM(mem, copies->identities, copies->identities_capacity,
                 end_of(tables, HEAPPROF_COPIED_IDENTITIES)) &&
            ROOM(mem, copies->samples, copies->samples_capacity, samples_end) &&
@@ -260,6 +290,11 @@ rb_heapprof_copies_begin(const struct heapprof_tables *tables, const struct heap
     if (copies->snapshot) {
         copies->snapshot->facts.live_samples = 0;
         copies->snapshot->facts.folded = tables->sites.folded_count;
+        copies->snapshot->facts.lifetimes = tables->sites.lifetimes;
+        copies->snapshot->facts.peak_kept = tables->sites.object_sums.kept;
+        copies->snapshot->facts.peak_bytes = tables->peak.bytes;
+        copies->snapshot->facts.peak_gc = tables->peak.gc_count;
+        copies->snapshot->facts.peak_ns = tables->peak.time_ns;
         if (room_in_snapshot(copies->snapshot, tables) && room_in_copies(copies) &&
             begin_stills(copies)) return copies;
     }
@@ -286,6 +321,14 @@ step_on(struct heapprof_copies *copies, int which)
     rb_heapprof_still_step(still);
     if (which == HEAPPROF_COPIED_BLOCKS) hold_blocks(copies, copies->asks.unlock_blocks);
     return true;
+}
+
+void
+rb_heapprof_copies_take_sites(struct heapprof_copies *copies)
+{
+    struct heapprof_still *still = &copies->stills[HEAPPROF_COPIED_SITES];
+
+    while (copies->tables && still->next < still->end) rb_heapprof_still_step(still);
 }
 
 /* The lock is needed because other threads may be changing blocks. */
@@ -322,6 +365,8 @@ release(struct heapprof_copies *copies, struct heapprof_mem *mem)
         rb_heapprof_still_free(&copies->stills[which], mem);
     }
     HEAPPROF_MEM_RELEASE(mem, copies->sites, copies->sites_capacity);
+    HEAPPROF_MEM_RELEASE(mem, copies->deaths, copies->deaths_capacity);
+    HEAPPROF_MEM_RELEASE(mem, copies->peaks, copies->peaks_capacity);
     HEAPPROF_MEM_RELEASE(mem, copies->identities, copies->identities_capacity);
     HEAPPROF_MEM_RELEASE(mem, copies->samples, copies->samples_capacity);
     HEAPPROF_MEM_RELEASE(mem, copies->addresses, copies->addresses_capacity);

@@ -39,12 +39,20 @@ struct heapprof_copies {
     size_t    sites_capacity;
     uint32_t  sites_end;
     struct heapprof_site folded, folded_blocks;
+    bool gone;                            /* some samples are dead, though not swept */
+    struct heapprof_deaths *deaths;       /* by site; NULL: they are not counted */
+    size_t    deaths_capacity;
+    struct heapprof_deaths folded_deaths, folded_block_deaths;
+    struct heapprof_sum *peaks;           /* by site; NULL: there is none */
+    size_t    peaks_capacity;
+    struct heapprof_sum gone_peak, gone_block_peak;
     struct heapprof_identity *identities;
     size_t    identities_capacity;
     uint32_t  identities_end;
     uint32_t  anonymous;                  /* string: the name of classes without one; set at the
                                              end */
-    struct heapprof_sample *samples;      /* by entry, below samples_end; weight 0: not alive */
+    struct heapprof_sample *samples;      /* by entry, below samples_end; weight 0: not alive. Below
+                                             0: dead, though not swept, and deaths are counted */
     size_t    samples_capacity;
     uint32_t  samples_end;
     uintptr_t *addresses;                 /* the samples' objects; NULL without owners */
@@ -74,6 +82,9 @@ void rb_heapprof_copies_follow(struct heapprof_copies *copies, struct heapprof_t
  * for. Without ask, a sample's memsize is its slot. The same holds for objects that have died
  * since begin. Asks for no memory. */
 bool rb_heapprof_copies_step(struct heapprof_copies *copies, bool ask);
+
+/* Copies all sites at once. Comes before another moment becomes the peak. */
+void rb_heapprof_copies_take_sites(struct heapprof_copies *copies);
 
 /* Makes the snapshot, once all is copied. Returns NULL if there is no memory. Frees the copies. */
 struct heapprof_snapshot *rb_heapprof_copies_add_up(struct heapprof_copies *copies);

@@ -18,6 +18,7 @@
  * Allocates as snapshot.c does. Changes neither of the two.
  */
 #include "profiler/difference.h"
+#include "profiler/sampler.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ struct part {
     bool      owners;         /* both snapshots have owners */
     bool      owner_frames;   /* one of the two has only a frame of each owner's stack */
     bool      resident;       /* both have rungs */
+    bool      peak, lifetimes; /* both have what was alive at the peak; how old the dead were */
     bool      ages;           /* rows of different ages are different */
     bool      shown;          /* libraries and first lines of functions, which no row shows, do not
                                  count. A file has one first line for all functions of a name */
@@ -175,6 +177,11 @@ bring_row(struct part *part, struct heapprof_row row)
         !bring_string(part, row.owner, &row.owner))
         return false;
     if (part->shown) row.library = 0;
+    if (!part->peak) row.peak_objects = row.peak_bytes = 0;
+    if (!part->lifetimes) {
+        row.temp_objects = row.temp_bytes = 0;
+        row.death_age = 0;
+    }
     if (!part->ages) {
         row.gc_age = part->sign < 0                                                   ? EARLIER
                      : row.gc_age >= part->kept_age && row.gc_age < HEAPPROF_AGE_DEAD ? KEPT
@@ -187,6 +194,10 @@ bring_row(struct part *part, struct heapprof_row row)
     row.inuse_objects *= part->sign;
     row.inuse_slot_bytes *= part->sign;
     row.inuse_malloc_bytes *= part->sign;
+    row.temp_objects *= part->sign;
+    row.temp_bytes *= part->sign;
+    row.peak_objects *= part->sign;
+    row.peak_bytes *= part->sign;
     row.resident_bytes *= part->sign;
     row.memsize_bytes *= part->sign;
     to->rows[to->row_count++] = row;
@@ -237,6 +248,7 @@ compare_aged_rows(const void *left, const void *right)
     int order = compare_rows(left, right);
 
     if (order == 0) order = compare_numbers(a->gc_age, b->gc_age);
+    if (order == 0) order = compare_numbers(a->death_age, b->death_age);
     if (order == 0) order = compare_numbers(a->native_leak, b->native_leak);
     return order;
 }
@@ -251,6 +263,10 @@ add_to_row(struct heapprof_row *sum, const struct heapprof_row *row)
     sum->inuse_objects += row->inuse_objects;
     sum->inuse_slot_bytes += row->inuse_slot_bytes;
     sum->inuse_malloc_bytes += row->inuse_malloc_bytes;
+    sum->temp_objects += row->temp_objects;
+    sum->temp_bytes += row->temp_bytes;
+    sum->peak_objects += row->peak_objects;
+    sum->peak_bytes += row->peak_bytes;
     sum->resident_bytes += row->resident_bytes;
     sum->memsize_bytes += row->memsize_bytes;
 }
@@ -261,7 +277,8 @@ unchanged_p(const struct heapprof_row *row)
 {
     return row->alloc_objects == 0 && row->alloc_slot_bytes == 0 && row->alloc_malloc_bytes == 0 &&
            row->inuse_objects == 0 && row->inuse_slot_bytes == 0 && row->inuse_malloc_bytes == 0 &&
-           row->resident_bytes == 0 && row->memsize_bytes == 0;
+           row->temp_objects == 0 && row->temp_bytes == 0 && row->peak_objects == 0 &&
+           row->peak_bytes == 0 && row->resident_bytes == 0 && row->memsize_bytes == 0;
 }
 
 /* Returns the variance of a difference. If both snapshots are of one run, the part that both
@@ -292,6 +309,7 @@ merge_rows(struct heapprof_snapshot *difference)
             shares[rows[i].gc_age] += rows[i].inuse_variance;
         }
         sum.gc_age = HEAPPROF_AGE_DEAD;
+        sum.death_age = 0;
         sum.inuse_variance = variance_of(shares);
         if (!unchanged_p(&sum)) rows[kept++] = sum;
     }
@@ -342,6 +360,8 @@ common(const struct heapprof_snapshot *one, const struct heapprof_snapshot *othe
         .owners = one->facts.owners && other->facts.owners,
         .owner_frames = one->facts.owner_frames || other->facts.owner_frames,
         .resident = one->ladder.rss && other->ladder.rss,
+        .peak = one->facts.peak_kept && other->facts.peak_kept,
+        .lifetimes = one->facts.lifetimes && other->facts.lifetimes,
         .kept_age = HEAPPROF_AGE_DEAD,
     };
 }
@@ -375,6 +395,9 @@ rb_heapprof_snapshot_difference(const struct heapprof_snapshot *later,
     difference->facts.difference = true;
     difference->facts.owners = like.owners;
     difference->facts.owner_frames = like.owner_frames;
+    difference->facts.peak_kept = like.peak;
+    difference->facts.lifetimes = like.lifetimes;
+    difference->facts.peak_bytes = 0;
     merge_rows(difference);
     return difference;
 }
@@ -391,6 +414,8 @@ rb_heapprof_snapshot_comparable(const struct heapprof_snapshot *snapshot,
     part.ages = true;
     if (!part.to) return NULL;
     part.to->facts.owners = part.owners;
+    part.to->facts.peak_kept = part.peak;
+    part.to->facts.lifetimes = part.lifetimes;
     bring_origin(part.to, snapshot);
     if (HEAPPROF_MEM_GROW(&part.to->mem, part.to->rows, part.to->rows_capacity,
                           snapshot->row_count) &&
@@ -398,6 +423,61 @@ rb_heapprof_snapshot_comparable(const struct heapprof_snapshot *snapshot,
         return part.to;
     rb_heapprof_snapshot_free(part.to);
     return NULL;
+}
+
+/* ---- the peak ---- */
+
+/* How far bytes may be off that consist of so many objects. Of blocks nothing is known except that
+ * each has a byte at least. */
+static double
+variance_at(const struct heapprof_facts *facts, const struct heapprof_row *row)
+{
+    if (row->kind == HEAPPROF_ROW_BLOCKS)
+        return facts->malloc_interval_bytes > 1
+                   ? row->peak_bytes * (double)facts->malloc_interval_bytes : 0;
+    if (row->peak_objects <= 0 || facts->interval_bytes <= 1) return 0;
+    double each = row->peak_bytes / row->peak_objects;
+    return row->peak_bytes * each *
+           (rb_heapprof_sampler_weight(facts->interval_bytes, (size_t)(each + 0.5)) - 1);
+}
+
+static struct heapprof_row
+row_at_peak(const struct heapprof_facts *facts, const struct heapprof_row *row)
+{
+    bool blocks = row->kind == HEAPPROF_ROW_BLOCKS;
+    struct heapprof_row peak = {
+        .kind = row->kind, .folded = row->folded, .stack = row->stack, .subject = row->subject,
+        .library = row->library, .label = row->label, .gc_age = HEAPPROF_AGE_DEAD,
+        .inuse_objects = row->peak_objects, .inuse_slot_bytes = blocks ? 0 : row->peak_bytes,
+        .inuse_malloc_bytes = blocks ? row->peak_bytes : 0,
+        .inuse_variance = variance_at(facts, row),
+    };
+
+    peak.alloc_objects = peak.inuse_objects;
+    peak.alloc_slot_bytes = peak.inuse_slot_bytes;
+    peak.alloc_malloc_bytes = peak.inuse_malloc_bytes;
+    return peak;
+}
+
+struct heapprof_snapshot *
+rb_heapprof_snapshot_at_peak(const struct heapprof_snapshot *snapshot)
+{
+    struct heapprof_snapshot *peak = rb_heapprof_snapshot_comparable(snapshot, snapshot);
+    size_t kept = 0;
+
+    if (!peak) return NULL;
+    for (size_t i = 0; i < peak->row_count; i++) {
+        const struct heapprof_row *row = &peak->rows[i];
+        if (row->peak_objects == 0 && row->peak_bytes == 0) continue;
+        peak->rows[kept++] = row_at_peak(&snapshot->facts, row);
+    }
+    peak->row_count = kept;
+    peak->facts.time_ns = snapshot->facts.peak_ns;
+    peak->facts.gc_count = snapshot->facts.peak_gc;
+    peak->facts.live_samples = 0;
+    peak->facts.peak_bytes = 0;
+    peak->facts.peak_kept = peak->facts.lifetimes = peak->facts.owners = false;
+    return peak;
 }
 
 /* ---- equality ---- */
@@ -422,7 +502,8 @@ rb_heapprof_snapshot_equal_p(const struct heapprof_snapshot *one,
                              const struct heapprof_snapshot *other, bool *equal)
 {
     struct part like = {
-        .owners = true, .owner_frames = true, .resident = true, .ages = true, .shown = true,
+        .owners = true, .owner_frames = true, .resident = true, .peak = true, .lifetimes = true,
+        .ages = true, .shown = true,
         .kept_age = HEAPPROF_AGE_DEAD,
     };
     struct heapprof_snapshot *both = bring_both(one, other, like);

@@ -1,6 +1,6 @@
 #ifndef HEAPPROF_DIFFERENCE_H
 #define HEAPPROF_DIFFERENCE_H
-/* Which rows changed from one snapshot to another, and whether any did. */
+/* Which rows changed from one snapshot to another, and whether any did; the peak of a snapshot. */
 #include "profiler/snapshot.h"
 
 /* A snapshot with the values of later minus those of earlier, which may be below 0. Its facts
@@ -17,6 +17,10 @@ rb_heapprof_snapshot_difference(const struct heapprof_snapshot *later,
  * memsizes, rungs. Returns NULL if there is no memory. Needs no lock. */
 struct heapprof_snapshot *rb_heapprof_snapshot_comparable(const struct heapprof_snapshot *snapshot,
                                                           const struct heapprof_snapshot *other);
+
+/* What was alive at the peak, as if the snapshot had been taken then: without ages and owners, and
+ * nothing is dead. There is a peak (facts). Returns NULL if there is no memory. Needs no lock. */
+struct heapprof_snapshot *rb_heapprof_snapshot_at_peak(const struct heapprof_snapshot *snapshot);
 
 /* Sets *equal to whether both have the same rows, as a file has them: in any order, with rows
  * that look alike as one. It does not matter when they were taken. Returns false, with *equal

@@ -42,8 +42,8 @@ enum {
 /* Keys of labels that heapprof itself writes. The label of a thread's name is in sets, too. */
 #define HEAPPROF_LABEL_THREAD "thread"
 #define HEAPPROF_LABEL_RESERVED \
-    { "address", "caller", "class", "container", "gc_age", "leak", "library", "memsize", \
-      "native_leak", "owner", "owner_allocated_by", "pid", "title", "waits" }
+    { "address", "caller", "class", "container", "death_age", "gc_age", "leak", "library", \
+      "memsize", "native_leak", "owner", "owner_allocated_by", "pid", "title", "waits" }
 
 struct heapprof_label_key {
     char     name[HEAPPROF_LABEL_KEY_BYTES];

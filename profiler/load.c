@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* The most frames for each byte of the packed samples, inlined ones included; and the most for
  * the smallest model. */
@@ -42,12 +43,17 @@ enum {
     INUSE_SPACE,
     RESIDENT,
     VARIANCE,
+    PEAK_OBJECTS,
+    PEAK_SPACE,
+    TEMP_OBJECTS,
+    TEMP_SPACE,
     COLUMNS
 };
 
 static const char *const column_names[COLUMNS] = {
     "alloc_objects",    "alloc_slot_space",   "alloc_malloc_space", "alloc_space", "inuse_objects",
     "inuse_slot_space", "inuse_malloc_space", "inuse_space",        "rss_space",   "inuse_variance",
+    "peak_objects",     "peak_space",         "temp_objects",       "temp_space",
 };
 
 struct loading {
@@ -325,6 +331,7 @@ load_values(const struct loading *loading, const struct heapprof_samples *sample
             struct heapprof_row *row)
 {
     const struct heapprof_model_label *age = find_label(samples, "gc_age"),
+                                      *death_age = find_label(samples, "death_age"),
                                       *memsize = find_label(samples, "memsize");
     bool parts = loading->columns[INUSE_SLOT] < loading->from->type_count;
 
@@ -336,6 +343,12 @@ load_values(const struct loading *loading, const struct heapprof_samples *sample
     row->inuse_malloc_bytes = value_of(loading, samples, INUSE_MALLOC);
     row->resident_bytes = value_of(loading, samples, RESIDENT);
     row->inuse_variance = value_of(loading, samples, VARIANCE);
+    row->peak_objects = value_of(loading, samples, PEAK_OBJECTS);
+    row->peak_bytes = value_of(loading, samples, PEAK_SPACE);
+    row->temp_objects = value_of(loading, samples, TEMP_OBJECTS);
+    row->temp_bytes = value_of(loading, samples, TEMP_SPACE);
+    if (death_age && death_age->num >= 0 && death_age->num < HEAPPROF_AGE_DEAD)
+        row->death_age = 1 + (uint32_t)death_age->num;
     row->gc_age = HEAPPROF_AGE_DEAD;
     if (age && age->num >= 0 && age->num < HEAPPROF_AGE_DEAD) row->gc_age = (uint32_t)age->num;
     if (memsize && memsize->num <= MOST_VALUE && memsize->num >= -MOST_VALUE)
@@ -358,11 +371,15 @@ synthetic_p(const struct loading *loading, const struct heapprof_row *row, const
 }
 
 static void
-load_kind(const struct loading *loading, const char *caller, struct heapprof_row *row)
+load_kind(const struct loading *loading, const char *class, const char *caller,
+          struct heapprof_row *row)
 {
+    /* a row of the peak, of blocks of a library */
+    bool peak = row->peak_bytes != 0 && row->peak_objects == 0 && class[0] == '[';
+
     row->kind = HEAPPROF_ROW_OBJECTS;
     if (row->resident_bytes != 0) row->kind = HEAPPROF_ROW_RUNG;
-    else if (caller[0] || row->alloc_malloc_bytes != 0 || row->inuse_malloc_bytes != 0)
+    else if (caller[0] || row->alloc_malloc_bytes != 0 || row->inuse_malloc_bytes != 0 || peak)
         row->kind = HEAPPROF_ROW_BLOCKS;
     row->folded = synthetic_p(loading, row, "[folded]");
     if (row->folded || synthetic_p(loading, row, "[no frame]")) row->stack = 0;
@@ -399,7 +416,7 @@ load_row(struct loading *loading, const struct heapprof_samples *samples)
     if (!load_stack(loading, samples, &row.stack) || !load_owner(loading, samples, &row) ||
         !load_labels(loading, samples, &row.label))
         return false;
-    load_kind(loading, caller, &row);
+    load_kind(loading, class, caller, &row);
     if (!load_subject(loading, class, caller, &row) ||
         !HEAPPROF_MEM_GROW(&to->mem, to->rows, to->rows_capacity, to->row_count + 1)) return false;
     to->rows[to->row_count++] = row;
@@ -453,6 +470,29 @@ comment_number(const struct heapprof_model *model, const char *start, const char
     return strtoull(text + (behind ? strlen(behind) : 0), NULL, 10);
 }
 
+/* Reads what pprof.c writes of the peak. */
+static void
+load_peak(struct heapprof_facts *facts, const struct heapprof_model *model)
+{
+    const char *text = rb_heapprof_model_comment(model, HEAPPROF_COMMENT_PEAK);
+    struct tm tm = {0};
+    int64_t ns;
+    double bytes;
+    uint64_t gc;
+
+    if (!text || sscanf(text, "%lf bytes after GC %" SCNu64 ", %4d-%2d-%2dT%2d:%2d:%2d.%9" SCNd64,
+                        &bytes, &gc, &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min,
+                        &tm.tm_sec, &ns) != 9) return;
+    if (!(bytes > 0 && bytes < (double)MOST_VALUE) || tm.tm_year < 1900 || ns < 0) return;
+    tm.tm_year -= 1900;
+    tm.tm_mon--;
+    time_t seconds = timegm(&tm);
+    if (seconds < 0 || seconds >= INT64_MAX / 1000000000) return;
+    facts->peak_bytes = bytes;
+    facts->peak_gc = gc;
+    facts->peak_ns = (int64_t)seconds * 1000000000 + ns;
+}
+
 static void
 load_facts(struct loading *loading)
 {
@@ -477,6 +517,9 @@ load_facts(struct loading *loading)
         .time_ns = model->time_ns,
         .start_ns = (int64_t)((uint64_t)model->time_ns - (uint64_t)model->duration_ns),
     };
+    facts->peak_kept = loading->columns[PEAK_SPACE] < model->type_count;
+    facts->lifetimes = loading->columns[TEMP_SPACE] < model->type_count;
+    load_peak(facts, model);
     if (facts->interval_bytes == 0 && model->period > 0)
         facts->interval_bytes = (uint64_t)model->period;
 }
@@ -499,6 +542,7 @@ made_p(const char *comment)
         "doubled intervals: ",
         "labels that became (other): ",
         "labels left out: ",
+        HEAPPROF_COMMENT_PEAK,
         "memory: ",
         "not in memory: ",
         "estimated too high: ",

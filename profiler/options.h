@@ -61,6 +61,10 @@
       "1 (find who holds malloc'ed memory before a file is written) or 0") \
     X(rss, SWITCH, rss, "1", 0, 1, \
       "1 (a file has the rest of the resident memory, too) or 0") \
+    X(peak, SWITCH, peak, "0", 0, 1, \
+      "1 (a file also has what was alive when most was alive) or 0") \
+    X(lifetimes, SWITCH, lifetimes, "0", 0, 1, \
+      "1 (a file also has how many GCs the dead have survived) or 0") \
     X(memcheck, SWITCH, memcheck, "0", 0, 1, \
       "1 (all that is Ruby's is freed at the end, and the file has the blocks that are left) " \
       "or 0") \
@@ -88,6 +92,8 @@ struct heapprof_options {
     bool     owners;         /* walk the heap before a file is written, to find who holds the
                                 allocator's blocks */
     bool     rss;            /* a file has the rest of RSS in it */
+    bool     peak;           /* keep what was alive of each site at the peak */
+    bool     lifetimes;      /* count of each site how old its dead were */
     bool     memcheck;       /* free everything at the end; the file has the blocks that are left */
     uint64_t quarantine_bytes; /* how many bytes of dead objects are held back; 0: none */
     uint32_t gc_stress;      /* a GC at each allocation of this number; 0: none */

@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define MAPPING_ID 1
 
@@ -31,12 +32,14 @@
     T(ALLOC_MALLOC_SPACE, "alloc_malloc_space") T(ALLOC_SPACE, "alloc_space") \
     T(INUSE_OBJECTS, "inuse_objects") T(INUSE_SLOT_SPACE, "inuse_slot_space") \
     T(INUSE_MALLOC_SPACE, "inuse_malloc_space") T(INUSE_SPACE, "inuse_space") \
-    T(RSS_SPACE, "rss_space") \
+    T(RSS_SPACE, "rss_space") T(PEAK_OBJECTS, "peak_objects") T(PEAK_SPACE, "peak_space") \
+    T(TEMP_OBJECTS, "temp_objects") T(TEMP_SPACE, "temp_space") \
     T(INUSE_VARIANCE, "inuse_variance") T(SQUARE_BYTES, "bytes^2") \
     T(COUNT, "count") T(BYTES, "bytes") T(SPACE, "space") T(CLASS, "class") T(CALLER, "caller") \
     T(OWNER, "owner") \
     T(OWNER_ALLOCATED_BY, "owner_allocated_by") T(NATIVE_LEAK, "native_leak") \
-    T(SUSPECT, "suspect") T(MEMSIZE, "memsize") T(GC_AGE, "gc_age") T(GCS, "gcs") \
+    T(SUSPECT, "suspect") T(MEMSIZE, "memsize") T(GC_AGE, "gc_age") \
+    T(DEATH_AGE, "death_age") T(GCS, "gcs") \
     T(FOLDED, "[folded]") T(NO_FRAME, "[no frame]") T(UNKNOWN, "[unknown]") T(VM, "[VM]")
 
 enum pprof_text { TEXTS(HEAPPROF_TEXT_NUMBER) TEXT_END };
@@ -49,6 +52,8 @@ static const enum pprof_text sample_types[HEAPPROF_PPROF_VALUES][2] = {
     {TEXT_INUSE_OBJECTS, TEXT_COUNT}, {TEXT_INUSE_SLOT_SPACE, TEXT_BYTES},
     {TEXT_INUSE_MALLOC_SPACE, TEXT_BYTES}, {TEXT_INUSE_SPACE, TEXT_BYTES},
     {TEXT_RSS_SPACE, TEXT_BYTES}, {TEXT_INUSE_VARIANCE, TEXT_SQUARE_BYTES},
+    {TEXT_PEAK_OBJECTS, TEXT_COUNT}, {TEXT_PEAK_SPACE, TEXT_BYTES},
+    {TEXT_TEMP_OBJECTS, TEXT_COUNT}, {TEXT_TEMP_SPACE, TEXT_BYTES},
 };
 
 struct pprof_encoder {
@@ -138,24 +143,27 @@ label_id(struct pprof_encoder *encoder, const char *text, size_t length)
 
 /* The text of the sample type of that name; TEXT_EMPTY if there is none. */
 static enum pprof_text
-type_named(const char *name)
+type_named(const struct heapprof_facts *facts, const char *name)
 {
     for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) {
+        if (!rb_heapprof_pprof_value_p(facts, v)) continue;
         if (strcmp(texts[sample_types[v][0]], name) == 0) return sample_types[v][0];
     }
     return TEXT_EMPTY;
 }
 
 bool
-rb_heapprof_pprof_type_p(const char *name)
+rb_heapprof_pprof_type_p(const struct heapprof_facts *facts, const char *name)
 {
-    return type_named(name) != TEXT_EMPTY;
+    return type_named(facts, name) != TEXT_EMPTY;
 }
 
 static void
-write_sample_types(struct heapprof_writer *writer, enum pprof_text by)
+write_sample_types(struct heapprof_writer *writer, const struct heapprof_facts *facts,
+                   enum pprof_text by)
 {
     for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) {
+        if (!rb_heapprof_pprof_value_p(facts, v)) continue;
         rb_heapprof_writer_sample_type(writer, sample_types[v][0], sample_types[v][1]);
     }
     rb_heapprof_writer_default_sample_type(writer, by);
@@ -186,6 +194,21 @@ write_comment(struct heapprof_writer *writer, const char *format, ...)
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     rb_heapprof_writer_comment(writer, write_text(writer, text));
+}
+
+/* Such as "peak: 1048576 bytes after GC 12, 2026-03-01T12:00:00.000000001Z". */
+static void
+write_peak(struct heapprof_writer *writer, const struct heapprof_facts *facts)
+{
+    time_t seconds = (time_t)(facts->peak_ns / 1000000000);
+    char when[40] = "";
+    struct tm tm;
+
+    if (facts->peak_bytes <= 0) return;
+    if (gmtime_r(&seconds, &tm)) strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
+    write_comment(writer,
+                  HEAPPROF_COMMENT_PEAK "%.0f bytes after GC %" PRIu64 ", %s.%09" PRId64 "Z",
+                  facts->peak_bytes, facts->peak_gc, when, facts->peak_ns % 1000000000);
 }
 
 /* A comment a line. */
@@ -226,6 +249,7 @@ write_comments(struct heapprof_writer *writer, const struct heapprof_snapshot *s
         write_comment(writer, "labels that became (other): %"PRIu64, facts->other_labels);
     if (facts->left_out_labels > 0)
         write_comment(writer, "labels left out: %"PRIu64, facts->left_out_labels);
+    write_peak(writer, facts);
     write_comment(writer, "memory: %"PRIu64" of %"PRIu64" bytes",
                   facts->used_bytes, facts->budget_bytes);
     write_origin(writer, snapshot);
@@ -326,6 +350,8 @@ write_labels(struct pprof_encoder *encoder, const struct heapprof_pprof_sample *
     if (row->gc_age != HEAPPROF_AGE_DEAD) {
         rb_heapprof_writer_number_label(writer, TEXT_GC_AGE, row->gc_age, TEXT_GCS);
     }
+    if (row->death_age)
+        rb_heapprof_writer_number_label(writer, TEXT_DEATH_AGE, row->death_age - 1, TEXT_GCS);
     if (sample->memsize_bytes) {
         rb_heapprof_writer_number_label(writer, TEXT_MEMSIZE, sample->memsize_bytes, TEXT_BYTES);
     }
@@ -342,6 +368,7 @@ write_samples(struct pprof_encoder *encoder)
         rb_heapprof_writer_begin_sample(writer);
         write_stack(encoder, sample);
         for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) {
+            if (!rb_heapprof_pprof_value_p(&encoder->snapshot->facts, v)) continue;
             rb_heapprof_writer_sample_value(writer, sample->values[v]);
         }
         write_labels(encoder, sample);
@@ -357,7 +384,7 @@ encode(struct pprof_encoder *encoder, const char *binary, const char *build_id, 
     struct heapprof_writer *writer = encoder->writer;
 
     rb_heapprof_writer_texts(writer, texts, TEXT_END);
-    write_sample_types(writer, encoder->by);
+    write_sample_types(writer, &encoder->snapshot->facts, encoder->by);
     write_period(writer, &encoder->snapshot->facts);
     write_mapping(writer, binary, build_id);
     write_functions(encoder);
@@ -380,7 +407,8 @@ rb_heapprof_pprof_encode_by(const struct heapprof_snapshot *snapshot, const char
 {
     struct heapprof_pprof_tables tables;
     struct heapprof_mem mem;
-    struct pprof_encoder encoder = {.snapshot = snapshot, .tables = &tables, .by = type_named(by)};
+    struct pprof_encoder encoder = {.snapshot = snapshot, .tables = &tables,
+                                    .by = type_named(&snapshot->facts, by)};
     char *bytes = NULL;
 
     rb_heapprof_mem_init(&mem, SIZE_MAX);

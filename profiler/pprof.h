@@ -14,7 +14,7 @@ char *rb_heapprof_pprof_encode(const struct heapprof_snapshot *snapshot, const c
 char *rb_heapprof_pprof_encode_by(const struct heapprof_snapshot *snapshot, const char *by,
                                   const char *binary, const char *build_id, size_t *size);
 
-/* Whether a sample type has that name. */
-bool rb_heapprof_pprof_type_p(const char *name);
+/* Whether a profile with these facts has a sample type of that name. */
+bool rb_heapprof_pprof_type_p(const struct heapprof_facts *facts, const char *name);
 
 #endif

@@ -190,6 +190,19 @@ enter_values(double *values, const struct heapprof_row *row)
     values[7] = row->inuse_slot_bytes + row->inuse_malloc_bytes;
     values[8] = row->resident_bytes;
     values[9] = row->inuse_variance;
+    values[10] = row->peak_objects;
+    values[11] = row->peak_bytes;
+    values[12] = row->temp_objects;
+    values[13] = row->temp_bytes;
+}
+
+bool
+rb_heapprof_pprof_value_p(const struct heapprof_facts *facts, int value)
+{
+    enum { peak = HEAPPROF_PPROF_ALWAYS, young = peak + 2 };
+
+    if (value < peak) return true;
+    return value < young ? facts->peak_kept : facts->lifetimes;
 }
 
 static bool
@@ -240,6 +253,7 @@ compare_labels(const struct heapprof_row *a, const struct heapprof_row *b)
     if (order == 0) order = compare_numbers(a->native_leak, b->native_leak);
     if (order == 0) order = compare_numbers(a->label, b->label);
     if (order == 0) order = compare_numbers(a->gc_age, b->gc_age);
+    if (order == 0) order = compare_numbers(a->death_age, b->death_age);
     return order;
 }
 

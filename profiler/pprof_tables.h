@@ -11,8 +11,13 @@
 
 /* The values of a sample. First for what was allocated, then for what is in use: objects; bytes of
  * slots, of the allocator, of both. Then bytes in memory, which only rungs have (ladder.h), and the
- * variance of the bytes in use. */
-#define HEAPPROF_PPROF_VALUES 10
+ * variance of the bytes in use. Every profile has these. Then objects and bytes of what was alive
+ * at the peak, and of what has died before its first GC, in profiles that have them. */
+#define HEAPPROF_PPROF_ALWAYS 10
+#define HEAPPROF_PPROF_VALUES 14
+
+/* Whether a profile with these facts has that value. */
+bool rb_heapprof_pprof_value_p(const struct heapprof_facts *facts, int value);
 
 /* Names of frames that are not code. They are not among the snapshot's strings. */
 #define HEAPPROF_PPROF_NAME_FOLDED   (UINT32_MAX - 1) /* sites given up for memory */

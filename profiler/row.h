@@ -29,11 +29,17 @@ struct heapprof_row {
     uint32_t library;      /* string: library of the caller of blocks; 0: not known */
     uint32_t label;        /* string: the text of a set of labels (label_sets.h); 0: none */
     uint32_t gc_age;       /* GCs survived, rounded down to 0 or a power of two */
+    uint32_t death_age;    /* of the dead: 1 + GCs survived, rounded down to 0, 1, 2 or 4; 0: it is
+                              not known */
     uint32_t owner;        /* string: class of the object that holds the blocks; 0: not known */
     uint32_t owner_stack;  /* into stacks: where that object was allocated; 0: it is not sampled */
     double   alloc_objects;
     double   alloc_slot_bytes;
     double   alloc_malloc_bytes;
+    double   temp_objects;      /* of the allocated: what has died before its first GC */
+    double   temp_bytes;
+    double   peak_objects;      /* what was alive at the peak */
+    double   peak_bytes;
     double   inuse_objects;
     double   inuse_slot_bytes;
     double   inuse_malloc_bytes;

@@ -9,6 +9,10 @@
  *                                                    age 1, 2, 4, ...
  *     totals of the site - all those rows =          age DEAD   inuse 0
  *
+ * If ages at death are known, the last row becomes four: for what has survived 0, 1, 2 to 3, and 4
+ * or more GCs. The last of these has what the others leave. If the peak is known, one more row
+ * follows.
+ *
  * Pieces of blocks are sorted by site and owner (pieces.c). There is a row for each age of an
  * owner.
  *
@@ -52,9 +56,26 @@ struct rows_adding {
     size_t    next_capacity;
     size_t    pieces_done;       /* so many of the copies' pieces have their rows */
     struct heapprof_native_leaks leaks;
+    struct rows_sum carried_peak[2];  /* the same of the peak */
     struct rows_sum carried[2][2];    /* what rounding has left over from the rows before: by kind
                                          (objects or blocks), and by living or dead */
 };
+
+/* ---- what is dead, though it has not been swept ---- */
+
+/* Such a sample dies in this GC. Its site's totals have it, and its site's deaths have not. */
+static void
+count_gone(struct heapprof_copies *copies)
+{
+    uint32_t last_gc = (uint32_t)copies->snapshot->facts.gc_count - 1;
+
+    for (uint32_t entry = 1; copies->gone && entry < copies->samples_end; entry++) {
+        const struct heapprof_sample *sample = &copies->samples[entry];
+        if (sample->weight >= 0) continue;
+        rb_heapprof_death_count(&copies->deaths[sample->site], sample->birth_gc, last_gc,
+                                -(double)sample->weight, sample->birth_bytes);
+    }
+}
 
 /* ---- adding up ---- */
 
@@ -72,7 +93,7 @@ chain_samples(struct rows_adding *adding)
     }
     for (entry = copies->samples_end - 1; entry > 0; entry--) {
         const struct heapprof_sample *sample = &copies->samples[entry];
-        if (sample->weight == 0) continue;
+        if (sample->weight <= 0) continue;
         HEAPPROF_ASSERT(sample->site < copies->sites_end && copies->sites[sample->site].used);
         adding->next[entry] = adding->first[sample->site];
         adding->first[sample->site] = entry;
@@ -150,12 +171,20 @@ whole(double value, double *carried)
     return number;
 }
 
+static bool
+push_row(struct heapprof_snapshot *snapshot, const struct heapprof_row *row)
+{
+    if (!HEAPPROF_MEM_GROW(&snapshot->mem, snapshot->rows, snapshot->rows_capacity,
+                           snapshot->row_count + 1)) return false;
+    snapshot->rows[snapshot->row_count++] = *row;
+    return true;
+}
+
 /* Adds row with these values in whole numbers, except if all of them are 0. */
 static bool
 add_row(struct rows_adding *adding, struct heapprof_row row, const struct rows_sum *sum)
 {
     bool dead = row.gc_age == HEAPPROF_AGE_DEAD;
-    struct heapprof_snapshot *snapshot = adding->snapshot;
     struct rows_sum *carried = &adding->carried[row.kind][dead];
     double objects = whole(sum->objects, &carried->objects);
     double alloc_bytes = whole(sum->alloc_bytes, &carried->alloc_bytes);
@@ -174,10 +203,48 @@ add_row(struct rows_adding *adding, struct heapprof_row row, const struct rows_s
         row.inuse_slot_bytes = inuse_bytes;
         row.memsize_bytes = sum->memsize_bytes;
     }
-    if (!HEAPPROF_MEM_GROW(&snapshot->mem, snapshot->rows, snapshot->rows_capacity,
-                           snapshot->row_count + 1)) return false;
-    snapshot->rows[snapshot->row_count++] = row;
-    return true;
+    if (row.death_age == 1) {
+        row.temp_objects = row.alloc_objects;
+        row.temp_bytes = alloc_bytes;
+    }
+    return push_row(adding->snapshot, &row);
+}
+
+/* Adds a row for each age at death. */
+static bool
+add_deaths(struct rows_adding *adding, struct heapprof_row row,
+           const struct heapprof_deaths *deaths, struct rows_sum dead)
+{
+    for (uint32_t age = 0; age < HEAPPROF_COUNTED_AGES; age++) {
+        struct rows_sum sum = { .objects = deaths->of_age[age].objects,
+                                .alloc_bytes = deaths->of_age[age].bytes };
+        dead.objects -= sum.objects;
+        dead.alloc_bytes -= sum.alloc_bytes;
+        row.death_age = 1 + age;
+        if (!add_row(adding, row, &sum)) return false;
+    }
+    row.death_age = 1 + 4;
+    return add_row(adding, row, &dead);
+}
+
+static bool
+add_dead(struct rows_adding *adding, struct heapprof_row row, const struct heapprof_deaths *deaths,
+         const struct rows_sum *dead)
+{
+    row.gc_age = HEAPPROF_AGE_DEAD;
+    return adding->copies->deaths ? add_deaths(adding, row, deaths, *dead)
+                                  : add_row(adding, row, dead);
+}
+
+static bool
+add_peak(struct rows_adding *adding, struct heapprof_row row, const struct heapprof_sum *peak)
+{
+    struct rows_sum *carried = &adding->carried_peak[row.kind];
+
+    row.gc_age = HEAPPROF_AGE_DEAD;
+    row.peak_objects = whole(peak->objects, &carried->objects);
+    row.peak_bytes = whole(peak->bytes, &carried->inuse_bytes);
+    return (row.peak_objects == 0 && row.peak_bytes == 0) || push_row(adding->snapshot, &row);
 }
 
 /* What a site has allocated, by age, and what of it is dead. Most sites have few ages. The bins
@@ -326,8 +393,9 @@ add_site(struct rows_adding *adding, uint32_t number)
     bool added = row.kind == HEAPPROF_ROW_BLOCKS ? add_owners(adding, number, row, &dead)
                                                  : add_objects(adding, number, row, &dead);
 
-    row.gc_age = HEAPPROF_AGE_DEAD;
-    return added && add_row(adding, row, &dead);
+    const struct heapprof_copies *copies = adding->copies;
+    return added && add_dead(adding, row, copies->deaths ? &copies->deaths[number] : NULL, &dead) &&
+           (!copies->peaks || add_peak(adding, row, &copies->peaks[number]));
 }
 
 static bool
@@ -342,9 +410,11 @@ add_folded(struct rows_adding *adding)
                                 .gc_age = HEAPPROF_AGE_DEAD,
                                 .folded = true };
 
-    if (!add_row(adding, row, &dead)) return false;
+    if (!add_dead(adding, row, &adding->copies->folded_deaths, &dead) ||
+        !add_peak(adding, row, &adding->copies->gone_peak)) return false;
     row.kind = HEAPPROF_ROW_BLOCKS;
-    return add_row(adding, row, &dead_blocks);
+    return add_dead(adding, row, &adding->copies->folded_block_deaths, &dead_blocks) &&
+           add_peak(adding, row, &adding->copies->gone_block_peak);
 }
 
 static bool
@@ -362,7 +432,7 @@ add_rows(struct rows_adding *adding)
 /* ---- the whole ---- */
 
 bool
-rb_heapprof_rows_add(const struct heapprof_copies *copies)
+rb_heapprof_rows_add(struct heapprof_copies *copies)
 {
     struct heapprof_snapshot *snapshot = copies->snapshot;
     struct rows_adding adding = {.snapshot = snapshot, .copies = copies};
@@ -372,6 +442,7 @@ rb_heapprof_rows_add(const struct heapprof_copies *copies)
                  chain_samples(&adding);
 
     if (added) note_ownerless(&adding);
+    if (added) count_gone(copies);
     added = added && add_rows(&adding);
     HEAPPROF_MEM_RELEASE(mem, adding.first, adding.first_capacity);
     HEAPPROF_MEM_RELEASE(mem, adding.next, adding.next_capacity);

@@ -15,6 +15,11 @@
  *
  * The totals are of all samples since start. Minus what is alive, they are what is dead.
  *
+ *   I5  deaths and object_sums have room for each site, if they are kept. block_sums are the
+ *       business of blocks.c: they are under another lock.
+ *   I6  The peaks of all sites, and what is gone of them, add up to what was alive at the peak.
+ *       Thinning of what is alive leaves them as they are: like the dead, they are of the past.
+ *
  * The caller serialises. intern allocates (mem.c); the rest may run anywhere.
  */
 #include "profiler/sites.h"
@@ -41,6 +46,12 @@ hash_i(const void *owner, uint32_t number)
     return key_hash(site);
 }
 
+static struct heapprof_sums *
+sums_of(struct heapprof_sites *sites, const struct heapprof_site *site)
+{
+    return rb_heapprof_sites_sums(sites, rb_heapprof_site_of_blocks_p(site));
+}
+
 /* The site with the key of this one. */
 static uint32_t
 find(const struct heapprof_sites *sites, const struct heapprof_site *key)
@@ -62,6 +73,11 @@ static bool
 reserve(struct heapprof_sites *sites)
 {
     return HEAPPROF_NUMBERS_RESERVE(&sites->numbers, sites->mem, sites->all) &&
+           (!sites->lifetimes ||
+            HEAPPROF_MEM_GROW(sites->mem, sites->deaths, sites->deaths_capacity,
+                              (size_t)rb_heapprof_numbers_next(&sites->numbers) + 1)) &&
+           rb_heapprof_sums_reserve(&sites->object_sums, sites->mem,
+                                    rb_heapprof_numbers_next(&sites->numbers)) &&
            rb_heapprof_index_reserve(&sites->index, sites->mem, sites->numbers.count, hash_i,
                                      sites);
 }
@@ -73,6 +89,8 @@ free_site(struct heapprof_sites *sites, uint32_t number)
 
     rb_heapprof_index_erase(&sites->index, number, hash_i, sites);
     rb_heapprof_stacks_unhold(sites->stacks, site->stack);
+    rb_heapprof_sums_forget(sums_of(sites, site), number);
+    if (sites->lifetimes) sites->deaths[number] = (struct heapprof_deaths){0};
     memset(site, 0, sizeof(*site));
     rb_heapprof_numbers_give_back(&sites->numbers, number, &site->next_free);
     sites->edition++;
@@ -94,6 +112,9 @@ void
 rb_heapprof_sites_free(struct heapprof_sites *sites)
 {
     HEAPPROF_NUMBERS_RELEASE(&sites->numbers, sites->mem, sites->all);
+    HEAPPROF_MEM_RELEASE(sites->mem, sites->deaths, sites->deaths_capacity);
+    rb_heapprof_sums_release(&sites->object_sums, sites->mem);
+    rb_heapprof_sums_release(&sites->block_sums, sites->mem);
     rb_heapprof_index_release(&sites->index, sites->mem);
     rb_heapprof_sites_init(sites, sites->mem, sites->stacks);
 }
@@ -151,6 +172,50 @@ rb_heapprof_sites_count_free(struct heapprof_sites *sites, uint32_t site)
     sites->all[site].live_samples--;
 }
 
+static void
+count_age(struct heapprof_sites *sites, const struct heapprof_sample *sample, uint32_t last_gc)
+{
+    rb_heapprof_death_count(&sites->deaths[sample->site], sample->birth_gc, last_gc,
+                            (double)sample->weight, sample->birth_bytes);
+}
+
+/* Apart from the rest, which so calls nothing and saves no register. */
+__attribute__((noinline, cold)) static void
+count_age_told(struct heapprof_sites *sites, const struct heapprof_sample *sample, uint32_t last_gc)
+{
+    rb_heapprof_numbers_change(&sites->numbers, sample->site);
+    count_age(sites, sample, last_gc);
+}
+
+__attribute__((noinline)) static void
+count_past(struct heapprof_sites *sites, const struct heapprof_sample *sample, uint32_t last_gc)
+{
+    if (sites->object_sums.kept)
+        rb_heapprof_sums_die(&sites->object_sums, sample->site, (double)sample->weight,
+                             (double)sample->weight * sample->slot_bytes);
+    if (!sites->lifetimes) return;
+    if (sites->numbers.still) count_age_told(sites, sample, last_gc);
+    else count_age(sites, sample, last_gc);
+}
+
+void
+rb_heapprof_sites_count_death(struct heapprof_sites *sites, const struct heapprof_sample *sample,
+                              uint32_t last_gc)
+{
+    rb_heapprof_sites_count_free(sites, sample->site);
+    if (sites->past) count_past(sites, sample, last_gc);
+}
+
+void
+rb_heapprof_sites_count_retired(struct heapprof_sites *sites, const struct heapprof_piece *piece)
+{
+    rb_heapprof_sites_count_free(sites, piece->site);
+    if (!sites->lifetimes) return;
+    rb_heapprof_numbers_change(&sites->numbers, piece->site);
+    rb_heapprof_death_count(&sites->deaths[piece->site], piece->birth_gc, (uint32_t)piece->begin,
+                            (double)piece->weight, piece->asked_bytes);
+}
+
 void
 rb_heapprof_sites_reweigh(struct heapprof_sites *sites, uint32_t site, float from, float to,
                           size_t size_bytes)
@@ -165,15 +230,18 @@ rb_heapprof_sites_reweigh(struct heapprof_sites *sites, uint32_t site, float fro
 
 /* One sample at least counts 1 or more: less is what sums of doubles leave over. */
 static bool
-empty_p(const struct heapprof_site *site)
+empty_p(const struct heapprof_sites *sites, uint32_t number)
 {
-    return site->used && !site->live_samples && site->alloc_objects < 0.5;
+    const struct heapprof_site *site = &sites->all[number];
+
+    return site->used && !site->live_samples && site->alloc_objects < 0.5 &&
+           rb_heapprof_sites_peak(sites, number).bytes < 0.5;
 }
 
 bool
 rb_heapprof_sites_forget(struct heapprof_sites *sites, uint32_t site)
 {
-    if (!empty_p(&sites->all[site])) return false;
+    if (!empty_p(sites, site)) return false;
     rb_heapprof_numbers_change(&sites->numbers, site);
     free_site(sites, site);
     return true;
@@ -190,11 +258,27 @@ rb_heapprof_sites_forget_empty(struct heapprof_sites *sites)
 
 /* ---- merging ---- */
 
+void
+rb_heapprof_deaths_add(struct heapprof_deaths *deaths, const struct heapprof_deaths *more)
+{
+    for (int age = 0; age < HEAPPROF_COUNTED_AGES; age++) {
+        deaths->of_age[age].objects += more->of_age[age].objects;
+        deaths->of_age[age].bytes += more->of_age[age].bytes;
+    }
+}
+
 static void
 merge_site(struct heapprof_sites *sites, struct heapprof_site *site, uint32_t same)
 {
     struct heapprof_site *sum = &sites->all[same];
+    uint32_t number = (uint32_t)(site - sites->all);
 
+    rb_heapprof_sums_merge(sums_of(sites, site), number, same,
+                           site->live_samples > 0 || !rb_heapprof_site_of_blocks_p(site));
+    if (sites->lifetimes) {
+        rb_heapprof_deaths_add(&sites->deaths[same], &sites->deaths[number]);
+        sites->deaths[number] = (struct heapprof_deaths){0};
+    }
     sum->live_samples += site->live_samples;
     sum->alloc_objects += site->alloc_objects;
     sum->alloc_bytes += site->alloc_bytes;
@@ -288,6 +372,10 @@ fold_sites(struct heapprof_sites *sites)
         folds = rb_heapprof_site_of_blocks_p(site) ? &sites->folded_blocks : &sites->folded;
         folds->alloc_objects += site->alloc_objects;
         folds->alloc_bytes += site->alloc_bytes;
+        if (sites->lifetimes)
+            rb_heapprof_deaths_add(folds == &sites->folded ? &sites->folded_deaths
+                                                           : &sites->folded_block_deaths,
+                                   &sites->deaths[number]);
         free_site(sites, number);
         folded++;
     }
@@ -302,6 +390,60 @@ rb_heapprof_sites_fold(struct heapprof_sites *sites)
     if (folded <= before / 16) folded += fold_sites(sites);
     sites->folded_count += folded;
     return folded;
+}
+
+/* ---- the peak ---- */
+
+static bool
+of_objects_p(const struct heapprof_site *site)
+{
+    return site->used && !rb_heapprof_site_of_blocks_p(site);
+}
+
+double
+rb_heapprof_sites_alive(const struct heapprof_sites *sites)
+{
+    size_t room = rb_heapprof_sums_room(&sites->object_sums);
+    double bytes = sites->block_sums.bytes;
+
+    for (uint32_t number = 1; number < sites->numbers.end && number < room; number++) {
+        const struct heapprof_site *site = &sites->all[number];
+        if (of_objects_p(site)) bytes += site->alloc_bytes + sites->object_sums.now[number].bytes;
+    }
+    return bytes;
+}
+
+void
+rb_heapprof_sites_keep_peak(struct heapprof_sites *sites)
+{
+    struct heapprof_sums *objects = &sites->object_sums, *blocks = &sites->block_sums;
+    size_t room = rb_heapprof_sums_room(objects);
+
+    for (uint32_t number = 1; number < sites->numbers.end && number < room; number++) {
+        const struct heapprof_site *site = &sites->all[number];
+        if (!of_objects_p(site)) continue;
+        objects->peak[number].objects = site->alloc_objects + objects->now[number].objects;
+        objects->peak[number].bytes = site->alloc_bytes + objects->now[number].bytes;
+    }
+    room = rb_heapprof_sums_room(blocks);
+    if (room > 0) memcpy(blocks->peak, blocks->now, room * sizeof(*blocks->now));
+    objects->gone = blocks->gone = (struct heapprof_sum){0, 0};
+}
+
+/* ---- thinning ---- */
+
+void
+rb_heapprof_sites_scale(struct heapprof_sites *sites, uint32_t number, double factor)
+{
+    struct heapprof_site *site = &sites->all[number];
+
+    site->alloc_objects *= factor;
+    site->alloc_bytes *= factor;
+    rb_heapprof_sums_scale(sums_of(sites, site), number, factor);
+    for (int age = 0; sites->lifetimes && age < HEAPPROF_COUNTED_AGES; age++) {
+        sites->deaths[number].of_age[age].objects *= factor;
+        sites->deaths[number].of_age[age].bytes *= factor;
+    }
 }
 
 /* ---- debug ---- */
@@ -323,6 +465,11 @@ check_site(const struct heapprof_sites *sites, uint32_t number)
     HEAPPROF_ASSERT(find(sites, site) == number && site->next_free == 0);
     HEAPPROF_ASSERT(!stack || rb_heapprof_stacks_node(sites->stacks, stack)->holds > 0);
     HEAPPROF_ASSERT(site->alloc_objects >= site->live_samples);
+    HEAPPROF_ASSERT(!sites->lifetimes || number < sites->deaths_capacity);
+    for (int age = 0; sites->lifetimes && age < HEAPPROF_COUNTED_AGES; age++) {
+        double bytes = sites->deaths[number].of_age[age].bytes;
+        HEAPPROF_ASSERT(bytes <= site->alloc_bytes * 1.000001 + 1);
+    }
 }
 
 void

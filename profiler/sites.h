@@ -10,15 +10,18 @@
  *   - its code is dead and another site looks the same: they are merged (dead_code.h);
  *   - memory is needed: other sites stand for it (thinning.h);
  *   - the system has no memory: it is folded. Its totals go to the site without labels; or to the
- *     site of the empty stack, and those of blocks to a second such site. */
+ *     site of the empty stack, and those of blocks to a second such site.
+ *
+ * If a run asks for it, each site also has how old its dead were (deaths), and what of it is alive
+ * and was alive at the peak (sums.h). */
 #include "base/numbers.h"
+#include "profiler/blocks.h"
+#include "profiler/live_table.h"
 #include "profiler/stacks.h"
+#include "profiler/sums.h"
 
 /* A bit of a site's class_id: the site is of blocks, and its identity is the caller's. */
 #define HEAPPROF_SITE_OF_BLOCKS (UINT32_C(1) << 31)
-
-/* The site of a piece whose site is not known yet. */
-#define HEAPPROF_SITE_WAITING UINT32_MAX
 
 /* What a site is told of labels: a string, and in the bits above it who names them late. */
 #define HEAPPROF_LABEL_BITS 24
@@ -39,6 +42,14 @@ struct heapprof_site {
     uint32_t used : 1;
 };
 
+/* How many GCs the dead have survived: none, 1, 2 to 3, 4 or more. What belongs to the last of
+ * these is what has died minus the rest, so it is not counted. */
+enum { HEAPPROF_DEATH_AGES = 4, HEAPPROF_COUNTED_AGES = HEAPPROF_DEATH_AGES - 1 };
+
+struct heapprof_deaths {
+    struct heapprof_sum of_age[HEAPPROF_COUNTED_AGES]; /* weighted, with their sizes at birth */
+};
+
 struct heapprof_sites {
     struct heapprof_stacks *stacks;
     struct heapprof_mem *mem;
@@ -49,6 +60,13 @@ struct heapprof_sites {
     struct heapprof_site folded_blocks; /* the same for sites of blocks */
     uint64_t  folded_count;      /* sites folded since start */
     uint64_t  edition; /* grows when a number stands for another site, or for none, from now on */
+    bool      past;              /* deaths or sums are kept; set before the first site */
+    bool      lifetimes;         /* deaths are counted */
+    struct heapprof_deaths *deaths; /* by number */
+    size_t    deaths_capacity;
+    struct heapprof_deaths folded_deaths, folded_block_deaths;
+    struct heapprof_sums object_sums; /* of sites of objects: what is dead */
+    struct heapprof_sums block_sums; /* of sites of blocks. Under the blocks' lock, but the peak */
 };
 
 /* An empty table; allocates nothing. mem and stacks must outlive it. */
@@ -68,11 +86,38 @@ uint32_t rb_heapprof_sites_intern(struct heapprof_sites *sites, uint32_t stack, 
 uint32_t rb_heapprof_sites_intern_called(struct heapprof_sites *sites, uint32_t stack,
                                          uint32_t class_id, uint32_t label, uint32_t c_path);
 
-/* Counts a new sample, which stands for weight objects of size_bytes each; count_free, a sample
- * that died. The weight counts rounded to float, as a sample keeps it (live_table.h). */
+/* Counts a new sample, which stands for weight objects of size_bytes each; count_free, one that is
+ * a sample no more. The weight counts rounded to float, as a sample keeps it (live_table.h). */
 void rb_heapprof_sites_count_alloc(struct heapprof_sites *sites, uint32_t site, double weight,
                                    size_t size_bytes);
 void rb_heapprof_sites_count_free(struct heapprof_sites *sites, uint32_t site);
+
+/* The place of an age at death, given in GCs that were survived. */
+static inline unsigned int
+rb_heapprof_death_age(uint32_t survived)
+{
+    return survived < 2 ? survived : survived < 4 ? 2 : HEAPPROF_DEATH_AGES - 1;
+}
+
+/* Counts how old a sample was when it died. It was born at that GC, and last_gc is the last GC that
+ * it has survived: what was born after that has survived none. size_bytes is its size at birth. */
+static inline void
+rb_heapprof_death_count(struct heapprof_deaths *deaths, uint32_t birth_gc, uint32_t last_gc,
+                        double weight, size_t size_bytes)
+{
+    int32_t survived = (int32_t)(last_gc - birth_gc);
+    unsigned int age = survived <= 0 ? 0 : rb_heapprof_death_age((uint32_t)survived);
+
+    if (age == HEAPPROF_COUNTED_AGES) return;
+    deaths->of_age[age].objects += weight;
+    deaths->of_age[age].bytes += weight * (double)size_bytes;
+}
+
+/* Counts an object that has died, and a piece that was retired. */
+void rb_heapprof_sites_count_death(struct heapprof_sites *sites,
+                                   const struct heapprof_sample *sample, uint32_t last_gc);
+void rb_heapprof_sites_count_retired(struct heapprof_sites *sites,
+                                     const struct heapprof_piece *piece);
 
 /* The weight of a live sample of size_bytes changes. The totals follow, so that totals minus
  * live samples stay what is dead. If `to` is 0 it stops being a sample, and the caller calls
@@ -80,11 +125,12 @@ void rb_heapprof_sites_count_free(struct heapprof_sites *sites, uint32_t site);
 void rb_heapprof_sites_reweigh(struct heapprof_sites *sites, uint32_t site, float from, float to,
                                size_t size_bytes);
 
-/* Frees the site if it has nothing alive and nothing dead. Returns whether it did. */
+/* Frees the site if it has nothing alive, nothing dead, and nothing in the peak. Returns whether it
+ * did. */
 bool rb_heapprof_sites_forget(struct heapprof_sites *sites, uint32_t site);
 
 /* Frees every site that has nothing alive and nothing dead, since all its samples were given
- * up. Returns how many. */
+ * up, and nothing in the peak. Returns how many. */
 uint32_t rb_heapprof_sites_forget_empty(struct heapprof_sites *sites);
 
 /* Folds what has no live sample. First labels go: a site counts for the one of the same stack and
@@ -148,6 +194,33 @@ rb_heapprof_sites_get(const struct heapprof_sites *sites, uint32_t number)
 {
     return &sites->all[number];
 }
+
+/* The sums of a site of that kind. */
+static inline struct heapprof_sums *
+rb_heapprof_sites_sums(struct heapprof_sites *sites, bool of_blocks)
+{
+    return of_blocks ? &sites->block_sums : &sites->object_sums;
+}
+
+/* What a site had at the peak. */
+static inline struct heapprof_sum
+rb_heapprof_sites_peak(const struct heapprof_sites *sites, uint32_t number)
+{
+    bool of_blocks = rb_heapprof_site_of_blocks_p(&sites->all[number]);
+    return rb_heapprof_sums_peak(of_blocks ? &sites->block_sums : &sites->object_sums, number);
+}
+
+/* The bytes that are alive of all sites, if sums are kept. In time in proportion to the sites. */
+double rb_heapprof_sites_alive(const struct heapprof_sites *sites);
+
+/* What is alive of each site becomes what was alive at the peak. Under the blocks' lock. */
+void rb_heapprof_sites_keep_peak(struct heapprof_sites *sites);
+
+/* A site without a live sample stands for that many times what it had. */
+void rb_heapprof_sites_scale(struct heapprof_sites *sites, uint32_t number, double factor);
+
+/* Adds deaths up. */
+void rb_heapprof_deaths_add(struct heapprof_deaths *deaths, const struct heapprof_deaths *more);
 
 /* Asserts the invariants of sites.c. */
 void rb_heapprof_sites_check(const struct heapprof_sites *sites);

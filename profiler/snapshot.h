@@ -7,9 +7,10 @@
  * A row (row.h) has a stack, a class and an age; or a stack, a C function that asks the
  * allocator there, an age, and an owner if owners are known. Each site has one row for every
  * age among its live samples, and one of age HEAPPROF_AGE_DEAD for what was allocated and is
- * gone. So the alloc columns and the inuse columns both add up. Values are estimates of the
- * true numbers (already weighted), in whole numbers that add up. The values of one sample alone
- * (take_sample) are not rounded.
+ * gone: one for each age at death, if these are known. If the peak is known, one more row says what
+ * the site had then. So the alloc columns and the inuse columns both add up. Values are estimates
+ * of the true numbers (already weighted), in whole numbers that add up. The values of one sample
+ * alone (take_sample) are not rounded.
  */
 #include "profiler/ladder.h"
 #include "profiler/row.h"
@@ -34,6 +35,11 @@ struct heapprof_facts {
     int64_t  time_ns;         /* of the snapshot */
     uint64_t old_gc; /* what was born before this GC has survived several major GCs; 0: there
                         were too few, or leaks are not looked for */
+    bool     lifetimes;       /* rows of the dead tell their ages */
+    bool     peak_kept;       /* rows tell what was alive at the peak, if there was one */
+    double   peak_bytes;      /* what was alive at the peak; 0: there was none yet */
+    uint64_t peak_gc;         /* the GC after which that was */
+    int64_t  peak_ns;         /* when; wall clock */
     bool     owners;          /* the owners of blocks are known */
     bool owner_frames; /* owners' stacks have only the innermost frame: it was loaded (load.h) */
     bool     difference;      /* it is a difference of two snapshots: values are changes */

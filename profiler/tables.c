@@ -3,7 +3,8 @@
  *   I1  The site of a live sample is in use, and is a site of objects. The site of a piece is in
  *       use, and is a site of blocks, until the piece is taken.
  *   I2  live_samples of all sites add up to the number of live samples and pieces.
- *   I3  Frames of stacks name functions. Functions, sites and paths of C functions name identities. All
+ *   I3  The sums of a site, if they are kept, are those of its live samples.
+ *   I4  Frames of stacks name functions. Functions, sites and paths of C functions name identities. All
  *       of these are in use. Names are strings in use, or not known yet.
  *
  * A sample enters the live table and its site's totals one after the other, and leaves them so.
@@ -12,6 +13,8 @@
  * The caller serialises all calls. This file allocates nothing.
  */
 #include "profiler/tables.h"
+
+#include <string.h>
 
 #include "base/check.h"
 
@@ -27,6 +30,7 @@ rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem
     rb_heapprof_sites_init(&tables->sites, mem, &tables->stacks);
     rb_heapprof_live_table_init(&tables->live, mem);
     rb_heapprof_blocks_init(&tables->blocks, mem, block_filter);
+    tables->blocks.sums = &tables->sites.block_sums;
     rb_heapprof_reported_init(&tables->reported, mem);
     rb_heapprof_callers_init(&tables->callers, mem);
     rb_heapprof_mismatches_init(&tables->mismatches, mem, &tables->stacks);
@@ -34,7 +38,24 @@ rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem
     rb_heapprof_uses_init(&tables->uses, mem, &tables->stacks);
     tables->label_strings = NULL;
     tables->label_strings_capacity = 0;
+    tables->peak = (struct heapprof_peak){0};
     tables->merged_sites = tables->nameless_sites = 0;
+}
+
+void
+rb_heapprof_tables_keep(struct heapprof_tables *tables, bool peak, bool lifetimes)
+{
+    tables->sites.object_sums.kept = tables->sites.block_sums.kept = peak;
+    tables->sites.lifetimes = lifetimes;
+    tables->sites.past = peak || lifetimes;
+}
+
+void
+rb_heapprof_tables_keep_peak(struct heapprof_tables *tables, double bytes, uint64_t gc_count,
+                             int64_t time_ns)
+{
+    rb_heapprof_sites_keep_peak(&tables->sites);
+    tables->peak = (struct heapprof_peak){ bytes, gc_count, time_ns };
 }
 
 void
@@ -206,6 +227,17 @@ strings_full_p(const struct heapprof_strings *strings)
            strings->mem->refused_block == (void **)&strings->bytes;
 }
 
+/* What sites have besides their totals is in arrays of its own. */
+static bool
+past_full_p(const struct heapprof_sites *sites)
+{
+    const void *refused = sites->mem->refused_block;
+
+    return refused && (refused == &sites->deaths || refused == &sites->object_sums.now ||
+                       refused == &sites->object_sums.peak || refused == &sites->block_sums.now ||
+                       refused == &sites->block_sums.peak);
+}
+
 static bool
 identities_full_p(const struct heapprof_identities *identities)
 {
@@ -235,7 +267,8 @@ rb_heapprof_tables_full(const struct heapprof_tables *tables)
         full_p(&tables->stacks.numbers, &tables->stacks.index) ||
         full_p(&tables->c_paths.numbers, &tables->c_paths.index) ||
         full_p(&tables->functions.numbers, &tables->functions.index) ||
-        identities_full_p(&tables->identities) || strings_full_p(&tables->strings)) {
+        identities_full_p(&tables->identities) || strings_full_p(&tables->strings) ||
+        past_full_p(&tables->sites)) {
         full |= HEAPPROF_FULL_STACKS;
     }
     return full;
@@ -334,6 +367,66 @@ check_names(const struct heapprof_tables *tables)
     }
 }
 
+/* Sums of doubles leave a little over. */
+static bool
+near_p(double one, double other, double all)
+{
+    double off = one - other;
+
+    return (off < 0 ? -off : off) <= 1 + all * 1e-9;
+}
+
+static void
+check_sums_of(const struct heapprof_sites *sites, bool of_blocks, const struct heapprof_sum *alive)
+{
+    const struct heapprof_sums *sums = of_blocks ? &sites->block_sums : &sites->object_sums;
+    double bytes = 0;
+
+    for (uint32_t i = 1; i < sites->numbers.end && i < rb_heapprof_sums_room(sums); i++) {
+        const struct heapprof_site *site = rb_heapprof_sites_get(sites, i);
+        struct heapprof_sum now = sums->now[i];
+        if (!site->used || rb_heapprof_site_of_blocks_p(site) != of_blocks) continue;
+        if (!of_blocks) {
+            now.objects += site->alloc_objects;
+            now.bytes += site->alloc_bytes;
+        }
+        HEAPPROF_ASSERT(near_p(now.objects, alive[i].objects, site->alloc_objects));
+        HEAPPROF_ASSERT(near_p(now.bytes, alive[i].bytes, site->alloc_bytes));
+        HEAPPROF_ASSERT(sums->peak[i].bytes > -1 - site->alloc_bytes * 1e-9);
+        bytes += alive[i].bytes;
+    }
+    HEAPPROF_ASSERT(!of_blocks || near_p(bytes, sums->bytes, bytes + 1e9));
+}
+
+/* Adds up again what is alive, in memory from the system. */
+static void
+check_sums(const struct heapprof_tables *tables)
+{
+    const struct heapprof_live_table *live = &tables->live;
+    const struct heapprof_blocks *blocks = &tables->blocks;
+    size_t capacity = 0, end = tables->sites.numbers.end;
+    struct heapprof_sum *alive = NULL;
+    struct heapprof_mem mem;
+
+    rb_heapprof_mem_init(&mem, SIZE_MAX);
+    if (!tables->sites.object_sums.kept || !HEAPPROF_MEM_GROW(&mem, alive, capacity, end)) return;
+    for (uint32_t entry = 1; entry < live->addresses.numbers.end; entry++) {
+        const struct heapprof_sample *sample = rb_heapprof_live_table_sample(live, entry);
+        if (!rb_heapprof_address_table_address(&live->addresses, entry)) continue;
+        alive[sample->site].objects += (double)sample->weight;
+        alive[sample->site].bytes += (double)sample->weight * sample->slot_bytes;
+    }
+    check_sums_of(&tables->sites, false, alive);
+    memset(alive, 0, end * sizeof(*alive));
+    for (uint32_t number = 1; number < blocks->numbers.end; number++) {
+        const struct heapprof_piece *piece = &blocks->pieces[number];
+        if (piece->site == 0 || piece->site == HEAPPROF_SITE_WAITING) continue;
+        alive[piece->site].bytes += (double)piece->weight * (double)piece->held_bytes;
+    }
+    check_sums_of(&tables->sites, true, alive);
+    HEAPPROF_MEM_RELEASE(&mem, alive, capacity);
+}
+
 void
 rb_heapprof_tables_check(const struct heapprof_tables *tables)
 {
@@ -347,5 +440,6 @@ rb_heapprof_tables_check(const struct heapprof_tables *tables)
     rb_heapprof_blocks_check(&tables->blocks);
     rb_heapprof_reported_check(&tables->reported);
     check_samples(tables);
+    check_sums(tables);
     check_names(tables);
 }

@@ -10,8 +10,16 @@
 #include "profiler/mismatches.h"
 #include "profiler/reported.h"
 #include "profiler/sites.h"
+#include "profiler/sums.h"
 #include "profiler/uses.h"
 #include "base/strings.h"
+
+/* The moment at which most was alive. */
+struct heapprof_peak {
+    double   bytes;            /* of objects and blocks; 0: there was none yet */
+    uint64_t gc_count;
+    int64_t  time_ns;          /* wall clock */
+};
 
 struct heapprof_tables {
     struct heapprof_strings    strings;
@@ -30,6 +38,7 @@ struct heapprof_tables {
     struct heapprof_uses       uses;       /* of these */
     uint32_t *label_strings;   /* by set of labels (label_sets.h): the string with its text */
     size_t    label_strings_capacity;
+    struct heapprof_peak peak; /* whose sums sites have, if they are kept */
     uint64_t merged_sites;     /* sites of dead code that were merged since start (dead_code.h) */
     uint64_t nameless_sites;   /* sites that have lost the names of dead code since start */
 };
@@ -38,6 +47,13 @@ struct heapprof_tables {
  * outlive them, and they must stay where they are: sites name stacks by address. */
 void rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem,
                              uint8_t *block_filter);
+
+/* Says what sites are to have besides their totals. Comes behind init. */
+void rb_heapprof_tables_keep(struct heapprof_tables *tables, bool peak, bool lifetimes);
+
+/* Keeps what is alive as the peak, which has so many bytes (sites.h). Under the blocks' lock. */
+void rb_heapprof_tables_keep_peak(struct heapprof_tables *tables, double bytes, uint64_t gc_count,
+                                  int64_t time_ns);
 
 /* Makes a little room in each table of samples, before other tables use up the budget. A table
  * that has entries can be thinned to make room for more of their kind. An empty table cannot. */

@@ -34,11 +34,13 @@
  * So totals minus live samples are what is dead, before and after, at the finer interval at
  * which it was known. It is never below 0. And allocated - dead = in use, in each row.
  *
+ * What was alive at the peak stays as it is, too, with the weights of that moment (sums.h).
+ *
  * Sites without a live sample are thinned in the same way, for a program may have ever new
- * ones. D is a site's bytes, and the threshold T is twice the mean of all D. A site of T bytes
- * or more stays as it is. A smaller one stays with probability D/T, and then stands for T bytes
- * and for T/D times its objects. The choice goes from site to site and takes one every T bytes,
- * from a random place on. So the sum over all sites is off by less than T.
+ * ones. D is a site's bytes, with those of the peak added. The threshold T is twice the mean of all
+ * D. A site of T bytes or more stays as it is. A smaller one stays with probability D/T, and then
+ * all that it has is taken T/D times. The choice goes from site to site and takes one every T
+ * bytes, from a random place on. So the sum over all sites is off by less than T.
  *
  *     sites of the dead   |  3 | 1 |    6     | 2 |  4  |  2 |       T = 6
  *     one every 6           ^             ^           ^               become  6, 6 and 6
@@ -196,6 +198,11 @@ keep_object(uint32_t entry, uint32_t number, void *data)
     (void)number;
     rb_heapprof_numbers_change(&live->addresses.numbers, entry);
     sample->weight = thinned(work, before, weight(&work->weights, sample->birth_bytes));
+    if (work->tables->sites.object_sums.kept && sample->slot_bytes != sample->birth_bytes) {
+        double more = (double)sample->weight - (double)before;
+        rb_heapprof_sums_change(&work->tables->sites.object_sums, sample->site, 0,
+                                more * ((double)sample->slot_bytes - sample->birth_bytes));
+    }
     if (settle(work, sample->site, before, sample->weight, sample->birth_bytes)) return true;
     work->thinning->forget(rb_heapprof_address_table_address(&live->addresses, entry));
     return false;
@@ -289,7 +296,14 @@ dead_p(const struct heapprof_site *site, bool of_blocks)
            rb_heapprof_site_of_blocks_p(site) == of_blocks;
 }
 
-/* Twice the mean bytes of sites without a live sample; 0 if they are less than a sixteenth of
+/* What a site without a live sample had: in all, and at the peak. */
+static double
+size_of_dead(const struct heapprof_sites *sites, uint32_t number)
+{
+    return sites->all[number].alloc_bytes + rb_heapprof_sites_peak(sites, number).bytes;
+}
+
+/* Twice the mean size of sites without a live sample; 0 if they are less than a sixteenth of
  * all. */
 static double
 threshold_of_dead(const struct heapprof_sites *sites, bool of_blocks)
@@ -300,7 +314,7 @@ threshold_of_dead(const struct heapprof_sites *sites, bool of_blocks)
     for (uint32_t number = 1; number < sites->numbers.end; number++) {
         const struct heapprof_site *site = rb_heapprof_sites_get(sites, number);
         if (!dead_p(site, of_blocks)) continue;
-        bytes += site->alloc_bytes;
+        bytes += size_of_dead(sites, number);
         count++;
     }
     return count >= sites->numbers.count / 16 && count > 1 ? 2 * bytes / count : 0;
@@ -314,14 +328,12 @@ thin_dead(struct heapprof_sites *sites, bool of_blocks, struct heapprof_sampler 
     double to_next = rb_heapprof_sampler_uniform(sampler) * threshold;
 
     for (uint32_t number = 1; number < sites->numbers.end && threshold > 0; number++) {
-        struct heapprof_site *site = &sites->all[number];
-        if (!dead_p(site, of_blocks) || site->alloc_bytes >= threshold) continue;
-        to_next -= site->alloc_bytes;
-        double stands_for = to_next <= 0 ? threshold : 0;
+        double size = size_of_dead(sites, number);
+        if (!dead_p(&sites->all[number], of_blocks) || size >= threshold) continue;
+        to_next -= size;
+        bool stays = to_next <= 0 && size > 0;
+        rb_heapprof_sites_scale(sites, number, stays ? threshold / size : 0);
         if (to_next <= 0) to_next += threshold;
-        if (site->alloc_bytes > 0) site->alloc_objects *= stands_for / site->alloc_bytes;
-        site->alloc_bytes = stands_for;
-        if (stands_for == 0) site->alloc_objects = 0;
     }
 }
 

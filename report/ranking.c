@@ -278,6 +278,11 @@ report_remarks(const struct report_ranking *ranking, const char *remarks[REPORT_
     bool any_noise = false, any_vm = false;
     size_t count = 0;
 
+    if (!strncmp(ranking->type, "temp_", 5))
+        remarks[count++] = "what has died before its first garbage collection; a share is of all "
+                           "that";
+    if (!strncmp(ranking->type, "peak_", 5))
+        remarks[count++] = "what was alive when most was alive; `heapprof info` says when that was";
     for (size_t i = 0; i < report_ranking_shown(ranking); i++) {
         uint32_t row = ranking->rows[i].row;
         any_noise = any_noise || report_noise_p(ranking, row);

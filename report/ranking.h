@@ -57,7 +57,7 @@ void report_put_sum(FILE *out, const struct report_ranking *ranking);
 double report_rest(const struct report_ranking *ranking, size_t *count);
 
 /* Collects what has to be known of the rows that are shown, a line each. Returns how many. */
-#define REPORT_REMARKS_MOST 3
+#define REPORT_REMARKS_MOST 4
 size_t report_remarks(const struct report_ranking *ranking,
                       const char *remarks[REPORT_REMARKS_MOST]);
 

@@ -223,7 +223,8 @@ static bool
 label_of_memory_p(const struct report_question *question)
 {
     static const char *const keys[] = {
-        "class", "owner", "caller", "gc_age", "native_leak", "memsize", "owner_allocated_by"
+        "class", "owner", "caller", "gc_age", "death_age", "native_leak", "memsize",
+        "owner_allocated_by"
     };
 
     if (question->group == REPORT_CLASS) return true;

@@ -39,13 +39,15 @@ HEAPPROF_COLD static void
 settle_blocks(bool all)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
-    uint32_t site;
+    const struct heapprof_piece *piece;
 
     begin_change();
     lock_blocks();
     settle_waiting(all);
-    while ((site = rb_heapprof_blocks_take_retired(&tables->blocks)) != 0) {
-        if (site != HEAPPROF_SITE_WAITING) rb_heapprof_sites_count_free(&tables->sites, site);
+    while ((piece = rb_heapprof_blocks_retired(&tables->blocks)) != NULL) {
+        if (piece->site != HEAPPROF_SITE_WAITING)
+            rb_heapprof_sites_count_retired(&tables->sites, piece);
+        rb_heapprof_blocks_take_retired(&tables->blocks);
     }
     unlock_blocks();
     end_change();
@@ -121,6 +123,7 @@ HEAPPROF_COLD static void
 remove_block(void *mem)
 {
     lock_blocks();
+    rb_heapprof.tables.blocks.last_gc = last_gc_now();
     rb_heapprof_blocks_remove(&rb_heapprof.tables.blocks, (uintptr_t)mem);
     unlock_blocks();
 }
@@ -151,6 +154,7 @@ HEAPPROF_COLD static void
 rb_heapprof_put(uint32_t lifted, void *mem)
 {
     lock_blocks();
+    rb_heapprof.tables.blocks.last_gc = last_gc_now();
     rb_heapprof_blocks_put(&rb_heapprof.tables.blocks, lifted, (uintptr_t)mem);
     unlock_blocks();
 }
@@ -159,6 +163,7 @@ HEAPPROF_COLD static void
 rb_heapprof_cut_block(void *mem, size_t size_bytes)
 {
     lock_blocks();
+    rb_heapprof.tables.blocks.last_gc = last_gc_now();
     rb_heapprof_blocks_cut(&rb_heapprof.tables.blocks, (uintptr_t)mem, size_bytes);
     unlock_blocks();
 }

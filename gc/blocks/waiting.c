@@ -107,6 +107,7 @@ settle_one(const struct heapprof_waiting *one, uint32_t stack, const rb_executio
     if (ec) add_method(&asking, ec);
     do {
         site = site_of_asking(stack, 0, &asking);
+        if (site && !rb_heapprof_blocks_name(&tables->blocks, one->piece, site)) site = 0;
     } while (site == 0 && rb_heapprof_gc_make_room());
     struct heapprof_piece *piece = &tables->blocks.pieces[one->piece];
     rb_heapprof.account.total_samples++;
@@ -114,7 +115,6 @@ settle_one(const struct heapprof_waiting *one, uint32_t stack, const rb_executio
         rb_heapprof.account.dropped++; /* the piece stays waiting, and never counts */
         return;
     }
-    piece->site = site;
     rb_heapprof_sites_count_alloc(&tables->sites, site, piece->weight, piece->asked_bytes);
 }
 

@@ -74,6 +74,16 @@ rb_heapprof_gc_moves(void)
     return (uint32_t)((rb_objspace_t *)rb_gc_get_objspace())->profile.compact_count;
 }
 
+/* The last GC that has left alive what is freed now. The collector frees what the GC of now has
+ * found dead; and while objects are marked, nothing has survived that GC yet. Without the GVL the
+ * answer may be off by one. */
+HEAPPROF_PART static uint32_t
+last_gc_now(void)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+    return (uint32_t)(objspace->profile.count - (during_gc || is_marking(objspace)));
+}
+
 HEAPPROF_COLD static size_t
 gc_count_now(void)
 {

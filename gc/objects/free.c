@@ -27,13 +27,16 @@ dead_p(struct heap_page *page, VALUE object)
     return !MARKED_IN_BITMAP(page->mark_bits, object);
 }
 
+/* The last GC that the dead of this page have survived. */
+static uint32_t swept_last_gc;
+
 HEAPPROF_COLD static void
 sample_dies(struct heap_page *page, uint32_t entry)
 {
     struct heapprof_live_table *live = &rb_heapprof.tables.live;
 
-    rb_heapprof_sites_count_free(&rb_heapprof.tables.sites,
-                                 rb_heapprof_live_table_sample(live, entry)->site);
+    rb_heapprof_sites_count_death(&rb_heapprof.tables.sites,
+                                  rb_heapprof_live_table_sample(live, entry), swept_last_gc);
     rb_heapprof_address_table_remove(&live->addresses, &page->heapprof.samples, entry);
 }
 
@@ -107,6 +110,7 @@ rb_heapprof_sweep(struct heap_page *page)
     const struct heapprof_page *known = &page->heapprof;
 
     begin_change();
+    swept_last_gc = last_gc_now();
     page_being_swept = page;
     if (!sweep_chain(page, &tables->live.addresses, known->samples, sample_dies) ||
         !sweep_chain(page, &tables->identities.addresses, known->identities, identity_dies)) {

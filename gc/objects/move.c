@@ -21,8 +21,13 @@ rb_heapprof_move(VALUE from, VALUE to)
     begin_change();
     if ((entry = rb_heapprof_address_table_find(live, from)) != 0) {
         rb_heapprof_address_table_move(live, entry, &from_page->samples, &to_page->samples, to);
-        rb_heapprof_live_table_sample(&rb_heapprof.tables.live, entry)->slot_bytes =
-            (uint16_t)GET_HEAP_PAGE(to)->slot_size;
+        struct heapprof_sample *sample =
+            rb_heapprof_live_table_sample(&rb_heapprof.tables.live, entry);
+        double more = (double)GET_HEAP_PAGE(to)->slot_size - (double)sample->slot_bytes;
+        if (rb_heapprof.tables.sites.object_sums.kept)
+            rb_heapprof_sums_change(&rb_heapprof.tables.sites.object_sums, sample->site, 0,
+                                    more * (double)sample->weight);
+        sample->slot_bytes = (uint16_t)GET_HEAP_PAGE(to)->slot_size;
     }
     if ((entry = rb_heapprof_address_table_find(identities, from)) != 0) {
         rb_heapprof_address_table_move(identities, entry, &from_page->identities,

@@ -51,6 +51,8 @@ struct rb_heapprof_config {
                                     every_ms or signal */
     int      owners;           /**< these files have owners (RB_HEAPPROF_OWNERS) */
     int      rss;              /**< these files have the rest of RSS (RB_HEAPPROF_RSS) */
+    int      peak;             /**< keep what was alive when most was alive */
+    int      lifetimes;        /**< count how many GCs the dead have survived */
 };
 
 #define RB_HEAPPROF_AS_INTERVAL UINT64_MAX
@@ -184,6 +186,13 @@ struct rb_heapprof_row {
     int64_t  memsize;          /**< bytes that MRI counts for the live sampled objects alone, no
                                     estimate for all; 0 without owners */
     enum rb_heapprof_kind kind; /**< what the row describes */
+    int64_t  death_age;        /**< GCs that the dead have survived, rounded down to 0, 1, 2 or 4;
+                                    -1: not known, or the row is of no dead */
+    int64_t  temp_objects;     /**< of the allocated: died before their first GC; 0 without
+                                    lifetimes */
+    int64_t  temp_space;       /**< their bytes, of slots or of the allocator */
+    int64_t  peak_objects;     /**< alive when most was alive; 0 without peak */
+    int64_t  peak_space;       /**< their bytes, of slots or of the allocator */
 };
 
 /**

@@ -30,7 +30,11 @@ module Accuracy
       [name, *(sites if sites.one?), intervals.join("-")].join(" ")
     end
 
+    # Whether the past is estimated: ages at death, and the peak.
+    def past? = program.start_with?("lived")
+
     def programs
+      return (blocks ? PastBlockPrograms : PastPrograms).new(self) if past?
       plain, labelled = blocks ? [BlockPrograms, LabelBlockPrograms] : [Programs, LabelPrograms]
       (labels ? labelled : plain).new(self)
     end
@@ -167,6 +171,20 @@ module Accuracy
   blocks "by label, all of these", labels: :by_name_that_comes_late, at: [[400, 4096, 50, 20_000]], during: :everything, rounds: 600,
          period: 16, ruby: YJIT, cut: false
   blocks "by label, malloc=all", labels: :by_block, malloc: :all, sites: ALL_SITES, rounds: 600, cut: false
+
+  # ---- the past: how old the dead were, and what was alive at the peak ----
+
+  scenario "past", :lived
+  scenario "past, minor GCs", :lived, during: :minor
+  scenario "past, GC.compact", :lived, during: :compact, at: [400], rounds: 3000
+  scenario "past, YJIT", :lived, ruby: YJIT, cut: false
+  scenario "past, default interval", :lived, at: [524_288], rounds: 60_000, sites: %i[item_2 item_4], cut: false
+  scenario "past, built-in classes", :lived, sites: BUILT_IN_SITES, rounds: 3000, cut: false
+  scenario "past, parent and child of fork", :lived_fork, at: [400], rounds: 3000
+  scenario "past, four Ractors", :lived_ractors, at: [400], sites: [:item_0], rounds: 4000
+  scenario "past, thinned", :lived_thinned, at: [40], rounds: 8000, memory: 1 << 20
+  blocks "past", :lived, at: [4096, 20_000], sites: %i[malloc_1000 calloc_8000], rounds: 900
+  blocks "past, parent and child of fork", :lived_fork, sites: %i[malloc_1000], rounds: 900, cut: false
 
   # ---- a budget that is used up ----
 

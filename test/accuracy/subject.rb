@@ -9,6 +9,7 @@ require_relative "scenarios"
 require_relative "programs"
 require_relative "block_programs"
 require_relative "label_programs"
+require_relative "past_programs"
 
 module Accuracy
   # The first time round the code here makes its own inline caches.

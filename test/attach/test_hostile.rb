@@ -35,7 +35,7 @@ class TestHeapprofHostile < Test::Unit::TestCase
 
   def assert_reads(script, *arguments)
     seed = Integer(ENV.fetch("HOSTILE_SEED", Random.new_seed % 2**31))
-    beside(script, *arguments, env: { "RUBY_HEAPPROF" => "interval=256,out=" }) do |pid|
+    beside(script, *arguments, env: { "RUBY_HEAPPROF" => "interval=256,peak=1,lifetimes=1,out=" }) do |pid|
       out, err, status = Open3.capture3({ "ASAN_OPTIONS" => "detect_leaks=1" }, READER, pid.to_s, SECONDS.to_s, seed.to_s)
       assert status.success?, "HOSTILE_SEED=#{seed}: #{status.inspect}\n#{err}"
       looks, seen, profiles, taken, changed = out.scan(/\d+/).map(&:to_i)

@@ -336,6 +336,25 @@ class TestHeapprofSnapshot < Test::Unit::TestCase
     end
   end
 
+  # What was alive at the peak, and how old the dead were: also of blocks that no site has been told of, and of what is dead and
+  # not swept.
+  def test_equal_with_the_past
+    past = "peak=1,lifetimes=1"
+    script = WORK + "2.times { GC.start; Shop.waste(3_000) }\n"
+    has = lambda do |texts, facts|
+      %w[peak_space temp_space death_age].each { |name| assert_includes texts, name }
+      assert_equal 1, facts.grep(/\Apeak: /).size
+    end
+    assert_equal_profiles(script, settings: "interval=1,#{past}", &has)
+    assert_equal_profiles(script, settings: "interval=256,#{past}", blocks: 100, &has)
+    assert_equal_profiles(script, settings: "interval=16,#{past}", last: "$kept = nil; GC.start(immediate_sweep: false)", &has)
+    more = "$more = 20_000.times.map { |i| Object.const_set(%(C\#{i}), Class.new).new }\n"
+    assert_equal_profiles(script + more, settings: "interval=1,memory=2m,#{past}") do |texts, facts|
+      has.call(texts, facts)
+      assert_operator facts.grep(/\Adoubled intervals: /).first[/\d+/].to_i, :>, 0
+    end
+  end
+
   def test_wrong_options
     assert_refused 2, /give either a PID or --core/, "snapshot"
     assert_refused 2, /--every=0/, "snapshot", Process.pid, "--every=0"

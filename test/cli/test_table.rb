@@ -91,6 +91,29 @@ class TestHeapprofTable < Test::Unit::TestCase
     end
   end
 
+  # Which line makes most of what dies before its first garbage collection; and what was alive at the peak.
+  def test_top_by_what_dies_young_and_by_the_peak
+    in_directory do
+      types = { "alloc_objects" => "count", "alloc_space" => "bytes", "inuse_objects" => "count", "inuse_space" => "bytes",
+                "peak_objects" => "count", "peak_space" => "bytes", "temp_objects" => "count", "temp_space" => "bytes" }
+      profile = types.inject(ProfileBytes.new) { |made, (type, unit)| made.type(type, unit) }.comment("interval: 1 bytes").comment("directory: /srv/shop")
+      { "cart.rb:12 Cart#price" => 310, "app.rb:7 App#call" => 690 }.each do |line, objects|
+        profile.sample(["/srv/shop/#{line}"], [objects, 40 * objects, 0, 0, 0, 0, objects, 40 * objects], class: "String", death_age: 0)
+        profile.sample(["/srv/shop/#{line}"], [objects, 40 * objects, 0, 0, 0, 0, 0, 0], class: "String", death_age: 4)
+        profile.sample(["/srv/shop/#{line}"], [0, 0, 0, 0, 1000 - objects, 40 * (1000 - objects), 0, 0], class: "String")
+      end
+      write("past.pb.gz", profile)
+      young = heapprof!("top", "past.pb.gz", "--by=temp_space", "--group=app").out
+      assert_match(/^past.pb.gz: temp_space 39.1 kB in 1,000 objects$/, young)
+      assert_match(/12.1 kB +31.0% .*cart.rb:12/, young)
+      assert_match(/^what has died before its first garbage collection; a share is of all that$/, young)
+      peak = heapprof!("top", "past.pb.gz", "--by=peak_space", "--group=app").out
+      assert_match(/27.0 kB +69.0% .*cart.rb:12/, peak)
+      assert_match(/^what was alive when most was alive; `heapprof info` says when that was$/, peak)
+      assert_match(/^ *\S+ kB +50.0% .* 0$/, heapprof!("top", "past.pb.gz", "--by=alloc_space", "--group=label:death_age").out)
+    end
+  end
+
   def test_diff_shows_what_grew_most_first_and_what_shrank_last
     in_directory do
       write("old.pb.gz", shop(strings: 1000, table: 50_000))
@@ -299,6 +322,8 @@ class TestHeapprofTable < Test::Unit::TestCase
       write("heap.pb.gz", shop)
       write("text", "hello, world\n")
       assert_refused 1, /\Aheapprof top: none: No such file or directory\n/, "top", "none"
+      assert_refused 1, /has no value that is called peak_space; it has: .*; RUBY_HEAPPROF=peak=1 keeps the peak\n/, "top", "heap.pb.gz", "--by=peak_space"
+      assert_refused 1, /temp_space; it has: .*; RUBY_HEAPPROF=lifetimes=1 counts it\n/, "top", "heap.pb.gz", "--by=temp_space"
       assert_refused 1, /\Aheapprof top: text: is /, "top", "text"
       assert_refused 1, /\Aheapprof top: stdin: is empty\n/, "top", "-"
       assert_refused 1, /\Aheapprof top: \.: cannot be read: Is a directory\n/, "top", "."

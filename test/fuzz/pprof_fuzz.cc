@@ -124,11 +124,11 @@ Actual(const Profile &profile)
         Seen &seen = looks[LookOf(profile.Frames(sample), labels["class"], labels["caller"],
                                   labels["gc_age"])];
         REQUIRE(labels.size() == 3);
-        REQUIRE(sample.values.size() == HEAPPROF_PPROF_VALUES);
+        REQUIRE(sample.values.size() == HEAPPROF_PPROF_ALWAYS);
         seen.samples++;
-        for (int v = 0; v < HEAPPROF_PPROF_VALUES - 1; v++)
+        for (int v = 0; v < HEAPPROF_PPROF_ALWAYS - 1; v++)
             seen.sums.eighths[v] += 8 * sample.values[v];
-        seen.sums.variance += static_cast<double>(sample.values[HEAPPROF_PPROF_VALUES - 1]);
+        seen.sums.variance += static_cast<double>(sample.values[HEAPPROF_PPROF_ALWAYS - 1]);
     }
     return looks;
 }
@@ -140,7 +140,7 @@ RequireNear(const Sums &actual, const Sums &expected, int64_t slack, int64_t sla
     double variance_error = std::fabs(actual.variance - expected.variance);
     REQUIRE(variance_error <= 1e-6 * expected.variance + static_cast<double>(slack) ||
             expected.variance > 9e18);
-    for (int v = 0; v < HEAPPROF_PPROF_VALUES - 1; v++) {
+    for (int v = 0; v < HEAPPROF_PPROF_ALWAYS - 1; v++) {
         int64_t error = actual.eighths[v] - expected.eighths[v];
         int64_t allowed = v % 4 == 3 ? slack_of_both : slack;
         REQUIRE(-allowed <= error && error <= allowed);

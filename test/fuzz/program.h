@@ -57,7 +57,7 @@ struct Row {
 // Estimates in eighths, as the profile's columns: alloc objects, bytes of slots, of the allocator,
 // of both; then the same in use.
 struct Sums {
-    int64_t eighths[HEAPPROF_PPROF_VALUES - 1] = {};
+    int64_t eighths[HEAPPROF_PPROF_ALWAYS - 1] = {};
     double variance = 0; // of the bytes in use, the last column
 
     // Objects in slots of this size, which are of another size now; 0: dead.
@@ -81,7 +81,7 @@ struct Sums {
     void
     Add(const Sums &other)
     {
-        for (int v = 0; v < HEAPPROF_PPROF_VALUES - 1; v++) eighths[v] += other.eighths[v];
+        for (int v = 0; v < HEAPPROF_PPROF_ALWAYS - 1; v++) eighths[v] += other.eighths[v];
         variance += other.variance;
     }
 

@@ -35,6 +35,7 @@ class Profile {
         rb_heapprof_mem_init(&mem_, SIZE_MAX);
         rb_heapprof_stacks_init(&stacks_, &mem_);
         rb_heapprof_sites_init(&sites_, &mem_, &stacks_);
+        sites_.past = sites_.lifetimes = sites_.object_sums.kept = input_.ConsumeBool();
     }
 
     ~Profile()

@@ -122,6 +122,45 @@ snapshot_of(VALUE self)
     return profile_of(self)->snapshot;
 }
 
+/* ---- the peak ---- */
+
+/* What was alive at the peak that the profile knows; nil if it knows none. */
+static VALUE
+heapprof_at_peak(VALUE self)
+{
+    VALUE profile = new_profile(cHeapProfile);
+    const struct heapprof_snapshot *snapshot = snapshot_of(self);
+
+    if (snapshot->facts.peak_bytes <= 0) return Qnil;
+    struct heapprof_snapshot *peak = rb_heapprof_snapshot_at_peak(snapshot);
+    RB_GC_GUARD(self);
+    if (!peak) rb_memerror();
+    keep(profile, peak);
+    return profile;
+}
+
+NORETURN(static void raise_not_running(void));
+
+static void
+raise_not_running(void)
+{
+    rb_raise(rb_eRuntimeError, "the heap profiler is not running; start it first");
+}
+
+static VALUE
+heapprof_s_peak(VALUE self)
+{
+    VALUE profile = new_profile(cHeapProfile);
+    rb_heapprof_snapshot_t *snapshot = rb_heapprof_snapshot(0);
+
+    if (!snapshot) {
+        if (rb_heapprof_running_p()) rb_memerror();
+        raise_not_running();
+    }
+    keep(profile, snapshot);
+    return heapprof_at_peak(profile);
+}
+
 /* ---- what has no arguments: in C, where a method takes fewer slots in each process ---- */
 
 static VALUE
@@ -162,8 +201,10 @@ rb_heapprof_define_class(void)
         rb_obj_freeze(rb_usascii_str_new_static(HEAPPROF_VERSION, sizeof(HEAPPROF_VERSION) - 1)));
     rb_undef_alloc_func(cHeapProfile);
     rb_gc_register_address(&cHeapProfile);
+    rb_define_singleton_method(cHeapProfile, "peak", heapprof_s_peak, 0);
     rb_define_singleton_method(cHeapProfile, "stop", heapprof_stop, 0);
     rb_define_singleton_method(cHeapProfile, "running?", heapprof_running_p, 0);
+    rb_define_method(cHeapProfile, "peak", heapprof_at_peak, 0);
     rb_define_method(cHeapProfile, "inuse_space", heapprof_inuse_space, 0);
     rb_define_method(cHeapProfile, "objects", heapprof_objects, 0);
     rb_heapprof_sample_define(cHeapProfile);
@@ -188,14 +229,6 @@ static uint64_t
 interval_setting(VALUE value)
 {
     return value == ID2SYM(rb_intern("auto")) ? HEAPPROF_AUTO_INTERVAL : setting(value, 0);
-}
-
-NORETURN(static void raise_not_running(void));
-
-static void
-raise_not_running(void)
-{
-    rb_raise(rb_eRuntimeError, "the heap profiler is not running; start it first");
 }
 
 static void
@@ -289,7 +322,7 @@ periodic_settings(struct heapprof_options *options, VALUE every, VALUE signal, V
 static VALUE
 heapprof_start(rb_execution_context_t *ec, VALUE self, VALUE interval, VALUE malloc_interval,
                VALUE malloc, VALUE depth, VALUE memory, VALUE seed, VALUE every, VALUE signal,
-               VALUE keep, VALUE out, VALUE owners, VALUE rss)
+               VALUE keep, VALUE out, VALUE owners, VALUE rss, VALUE peak, VALUE lifetimes)
 {
     struct heapprof_options options;
     char directory[PATH_MAX];
@@ -308,6 +341,8 @@ heapprof_start(rb_execution_context_t *ec, VALUE self, VALUE interval, VALUE mal
     periodic_settings(&options, every, signal, keep, out);
     options.owners = RTEST(owners);
     options.rss = RTEST(rss);
+    options.peak = RTEST(peak);
+    options.lifetimes = RTEST(lifetimes);
 
     check_range(&options);
     int error = rb_heapprof_periodic_place(&options, directory, sizeof(directory));
@@ -601,13 +636,14 @@ struct flush {
 
 /* A sample type, as a symbol. */
 static const char *
-by_setting(VALUE by)
+by_setting(const struct heapprof_snapshot *snapshot, VALUE by)
 {
     const char *name = SYMBOL_P(by) ? rb_id2name(SYM2ID(by)) : "";
 
-    if (!rb_heapprof_pprof_type_p(name)) {
+    if (!rb_heapprof_pprof_type_p(&snapshot->facts, name)) {
         rb_raise(rb_eArgError,
-                 "by: %+" PRIsVALUE " is no sample type (expected such as :inuse_space)", by);
+                 "by: %+" PRIsVALUE " is no sample type of this profile (expected such as "
+                 ":inuse_space)", by);
     }
     return name;
 }
@@ -626,7 +662,8 @@ heapprof_write_path(rb_execution_context_t *ec, VALUE self, VALUE path, VALUE by
 {
     FilePathValue(path);
     const char *name = StringValueCStr(path);
-    struct flush flush = { .snapshot = snapshot_of(self), .by = by_setting(by) };
+    struct flush flush = { .snapshot = snapshot_of(self),
+                           .by = by_setting(snapshot_of(self), by) };
 
     run_apart(encode_without_gvl, &flush, &flush.done);
     RB_GC_GUARD(self);
@@ -671,7 +708,8 @@ heapprof_write_text(rb_execution_context_t *ec, VALUE self, VALUE path, VALUE te
 static VALUE
 heapprof_encode(rb_execution_context_t *ec, VALUE self, VALUE by)
 {
-    struct flush flush = { .snapshot = snapshot_of(self), .by = by_setting(by) };
+    struct flush flush = { .snapshot = snapshot_of(self),
+                           .by = by_setting(snapshot_of(self), by) };
 
     run_apart(encode_without_gvl, &flush, &flush.done);
     RB_GC_GUARD(self);
@@ -810,7 +848,8 @@ take_text(char *text, size_t size)
 static VALUE
 heapprof_collapsed(rb_execution_context_t *ec, VALUE self, VALUE by)
 {
-    struct heapprof_report report = { .snapshot = snapshot_of(self), .by = by_setting(by) };
+    struct heapprof_report report = { .snapshot = snapshot_of(self),
+                                      .by = by_setting(snapshot_of(self), by) };
 
     run_apart(rb_heapprof_report_collapsed, &report, &report.done);
     RB_GC_GUARD(self);
@@ -846,7 +885,7 @@ heapprof_report(rb_execution_context_t *ec, VALUE self, VALUE by, VALUE group, V
     const struct profile *profile = profile_of(self);
     VALUE holders[6];
     struct heapprof_report report = {
-        .snapshot = profile->snapshot, .by = by_setting(by), .ask = {
+        .snapshot = profile->snapshot, .by = by_setting(profile->snapshot, by), .ask = {
             .names = names, .colour = RTEST(colour),
             .limit = count_setting(limit, "limit", INT_MAX),
             .frames = count_setting(frames, "frames", INT_MAX),

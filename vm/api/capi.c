@@ -73,6 +73,8 @@ default_config(size_t size)
         .keep = options.keep,
         .owners = options.owners,
         .rss = options.rss,
+        .peak = options.peak,
+        .lifetimes = options.lifetimes,
     };
 }
 
@@ -108,6 +110,8 @@ set_files(const struct rb_heapprof_config *config, struct heapprof_options *opti
     options->keep = config->keep;
     options->owners = config->owners != 0;
     options->rss = config->rss != 0;
+    options->peak = config->peak != 0;
+    options->lifetimes = config->lifetimes != 0;
     if (config->signal && !rb_heapprof_signal_name(config->signal)[0]) return false;
     if (config->out) {
         size_t length = strnlen(config->out, sizeof(options->out));
@@ -250,6 +254,11 @@ reader_row(struct row_reader *reader, const struct heapprof_row *row, struct rb_
         .rss_space = whole(row->resident_bytes),
         .memsize = whole(row->memsize_bytes),
         .kind = kind_of(row),
+        .death_age = (int64_t)row->death_age - 1,
+        .temp_objects = whole(row->temp_objects),
+        .temp_space = whole(row->temp_bytes),
+        .peak_objects = whole(row->peak_objects),
+        .peak_space = whole(row->peak_bytes),
     };
     return true;
 }

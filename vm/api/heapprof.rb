@@ -28,7 +28,7 @@ module ObjectSpace
     include Enumerable
 
     # call-seq:
-    #   start(interval: 524_288, malloc_interval: interval, malloc: :ruby, depth: 512, memory: 67_108_864, seed: nil, every: nil, signal: nil, keep: 10, out: nil, owners: true, rss: true) -> true
+    #   start(interval: 524_288, malloc_interval: interval, malloc: :ruby, depth: 512, memory: 67_108_864, seed: nil, every: nil, signal: nil, keep: 10, out: nil, owners: true, rss: true, peak: false, lifetimes: false) -> true
     #
     # Starts sampling, with nothing recorded.
     #
@@ -60,6 +60,10 @@ module ObjectSpace
     #
     # [owners, rss] Whether these files have owners and rss (see snapshot).
     #
+    # [peak] Whether profiles also have what was alive when most was alive (see peak).
+    # [lifetimes] Whether profiles also have how many garbage collections the dead have survived:
+    #             death_age of each Sample, and +temp_space+, what has died before its first one.
+    #
     # These files show what the last garbage collection left alive. A native thread writes them,
     # which is in no list of threads. It also writes while the process sleeps. If the process is
     # in a call that cannot be interrupted, it writes when that call ends.
@@ -70,9 +74,10 @@ module ObjectSpace
     # range, and SystemCallError if no file named +out+ can be written.
     def self.start(interval: default("interval"), malloc_interval: nil, malloc: :ruby,
                    depth: default("depth"), memory: default("memory"), seed: nil,
-                   every: nil, signal: nil, keep: default("keep"), out: nil, owners: true, rss: true)
+                   every: nil, signal: nil, keep: default("keep"), out: nil, owners: true, rss: true,
+                   peak: false, lifetimes: false)
       Primitive.heapprof_start(interval, malloc_interval, malloc, depth, memory, seed, every, signal, keep, out,
-                               owners, rss)
+                               owners, rss, peak, lifetimes)
     end
 
     # The number that RUBY_HEAPPROF=1 sets for that key.
@@ -320,6 +325,36 @@ module ObjectSpace
       end
     end
 
+    ##
+    # :singleton-method: peak
+    # :call-seq:
+    #   peak -> heap_profile or nil
+    #
+    # What was alive when most was alive, since start. The profiler looks after each garbage
+    # collection, and keeps what is alive if that is 5 % more than the last time. So the peak may be
+    # missed by less than 5 %. +nil+ if it was not started with +peak+, and as long as no garbage
+    # collection has found a sampled object alive.
+    #
+    # The profile is as one that was taken then, without ages and owners. Its allocated objects are
+    # those that were alive.
+    #
+    #   ObjectSpace::HeapProfile.start(peak: true)
+    #   serve_requests
+    #   GC.start
+    #   ObjectSpace::HeapProfile.peak&.report
+    #
+    # Raises RuntimeError if the profiler is not running.
+
+    ##
+    # :method: peak
+    # :call-seq:
+    #   peak -> heap_profile or nil
+    #
+    # What was alive at the peak that this profile knows. A profile that was loaded knows it, too.
+    # +nil+ if it knows none.
+    #
+    #   ObjectSpace::HeapProfile.load("yesterday.pb.gz").peak&.report
+
     # call-seq:
     #   label(labels) { ... } -> object
     #
@@ -482,11 +517,17 @@ module ObjectSpace
     # [inuse_slot_space, inuse_malloc_space] bytes of their slots; bytes of the allocator
     # [inuse_space] the sum of both
     # [alloc_objects, alloc_slot_space, alloc_malloc_space, alloc_space] allocated since start
+    # [temp_objects, temp_space] of the allocated: what has died before its first garbage collection,
+    #                            and its bytes; 0 without +lifetimes+ (see start)
+    # [death_age] garbage collections that the dead have survived, rounded down to 0, 1, 2 or 4; +nil+
+    #             in other rows, and without +lifetimes+
+    # [peak_objects, peak_space] alive when most was alive, and its bytes; 0 without +peak+ (see start)
     # [rss_space] bytes in memory, in the rows that +rss+ adds
     # [memsize] bytes that ObjectSpace.memsize_of has for the sampled objects themselves. This is
     #           not an estimate for all objects. 0 if owners were not looked for
     #
-    # Rows with the same class and frames differ in gc_age. Each value can be added up.
+    # Rows with the same class and frames differ in gc_age or death_age, or one has what was alive at
+    # the peak. Each value can be added up.
     #
     #   by_class = profile.group_by(&:class_name).transform_values { |rows| rows.sum(&:inuse_space) }
     #   by_class.values.sum == profile.sum(&:inuse_space)   # => true
@@ -785,7 +826,8 @@ module ObjectSpace
 
     TOTALS = [
       :inuse_space, :inuse_objects, :inuse_slot_space, :inuse_malloc_space,
-      :alloc_space, :alloc_objects, :alloc_slot_space, :alloc_malloc_space, :rss_space, :memsize
+      :alloc_space, :alloc_objects, :alloc_slot_space, :alloc_malloc_space, :rss_space, :memsize,
+      :peak_space, :peak_objects, :temp_space, :temp_objects
     ].freeze
     private_constant :TOTALS
 

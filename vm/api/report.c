@@ -34,6 +34,7 @@ model_beside(const struct heapprof_snapshot *snapshot, const struct heapprof_sna
     struct heapprof_model *model;
 
     if (facts->owners == other->facts.owners && facts->owner_frames == other->facts.owner_frames &&
+        facts->peak_kept == other->facts.peak_kept && facts->lifetimes == other->facts.lifetimes &&
         !snapshot->ladder.rss == !other->ladder.rss) return model_of(snapshot);
     copy = rb_heapprof_snapshot_comparable(snapshot, other);
     model = copy ? model_of(copy) : NULL;

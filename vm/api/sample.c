@@ -64,7 +64,9 @@ rb_heapprof_sample_define(VALUE profile_class)
     cSample = rb_data_define(0, "class_name", "caller", "frames", "owner", "owner_frames",
                              "native_leak", "gc_age", "inuse_objects", "inuse_slot_space",
                              "inuse_malloc_space", "alloc_objects", "alloc_slot_space",
-                             "alloc_malloc_space", "rss_space", "memsize", "kind", "labels", NULL);
+                             "alloc_malloc_space", "rss_space", "memsize", "kind", "labels",
+                             "peak_objects", "peak_space", "temp_objects", "temp_space",
+                             "death_age", NULL);
     rb_define_method(cSample, "inuse_space", sample_inuse_space, 0);
     rb_define_method(cSample, "alloc_space", sample_alloc_space, 0);
     rb_define_const(profile_class, "Sample", cSample);
@@ -186,6 +188,9 @@ sample_of(const struct sample_reading *reading, const struct heapprof_row *row)
         rounded(row->memsize_bytes),
         kind_of(row),
         labels_of(reading, row->label),
+        rounded(row->peak_objects), rounded(row->peak_bytes),
+        rounded(row->temp_objects), rounded(row->temp_bytes),
+        row->death_age ? UINT2NUM(row->death_age - 1) : Qnil,
     };
     return rb_funcallv(cSample, rb_intern("new"), numberof(values), values);
 }

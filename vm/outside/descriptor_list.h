@@ -615,6 +615,7 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_STRUCT(heapprof_address_table) \
     DESCRIBE_STRUCT(heapprof_blocks) \
     DESCRIBE_STRUCT(heapprof_callers) \
+    DESCRIBE_STRUCT(heapprof_deaths) \
     DESCRIBE_STRUCT(heapprof_function) \
     DESCRIBE_STRUCT(heapprof_functions) \
     DESCRIBE_STRUCT(heapprof_identities) \
@@ -625,6 +626,7 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_STRUCT(heapprof_numbers) \
     DESCRIBE_STRUCT(heapprof_options) \
     DESCRIBE_STRUCT(heapprof_owner) \
+    DESCRIBE_STRUCT(heapprof_peak) \
     DESCRIBE_STRUCT(heapprof_piece) \
     DESCRIBE_STRUCT(heapprof_reported) \
     DESCRIBE_STRUCT(heapprof_reports) \
@@ -635,6 +637,8 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_STRUCT(heapprof_stacks) \
     DESCRIBE_STRUCT(heapprof_string) \
     DESCRIBE_STRUCT(heapprof_strings) \
+    DESCRIBE_STRUCT(heapprof_sum) \
+    DESCRIBE_STRUCT(heapprof_sums) \
     DESCRIBE_STRUCT(heapprof_tables)
 
 #define HEAPPROF_DESCRIPTOR_GC \

@@ -78,6 +78,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
             rb_heapprof.run.options.interval_bytes = HEAPPROF_AUTO_LEAST_BYTES;
         rb_heapprof_mem_init(&rb_heapprof.mem, options->memory_bytes);
         rb_heapprof_tables_init(&rb_heapprof.tables, &rb_heapprof.mem, rb_heapprof_block_filter);
+        rb_heapprof_tables_keep(&rb_heapprof.tables, options->peak, options->lifetimes);
         rb_heapprof_seed(options->seeded ? options->seed : rb_heapprof_random_seed());
         rb_heapprof_gc_unlock_blocks();
         rb_heapprof_caller_names_add_wrappers(&wrappers);

@@ -9,6 +9,10 @@ const TYPES = {
     alloc_slot_space: "– of it slots",
     alloc_malloc_space: "– of it malloc",
     alloc_objects: "Objects allocated so far",
+    temp_space: "Memory that died before its first collection",
+    temp_objects: "Objects that died before their first collection",
+    peak_space: "Memory alive at the peak",
+    peak_objects: "Objects alive at the peak",
     rss_space: "In memory (RSS)",
 };
 
@@ -19,6 +23,7 @@ const GROUPS = {
     gem: "Gem",
     class: "Class",
     gc_age: "Age (collections survived)",
+    death_age: "Age at death (collections survived)",
     memsize: "Size of the object",
     caller: "C function that allocated",
     owner: "Owner",

@@ -6,8 +6,8 @@
 //
 // The values become functions, behind those of the file: from firstRoot on. A row's node is copied once for each value.
 
-const OF_HEAPPROF = new Set(["address", "caller", "class", "container", "gc_age", "leak", "library", "memsize", "native_leak",
-    "owner", "owner_allocated_by", "pid", "title", "waits"]);
+const OF_HEAPPROF = new Set(["address", "caller", "class", "container", "death_age", "gc_age", "leak", "library", "memsize",
+    "native_leak", "owner", "owner_allocated_by", "pid", "title", "waits"]);
 
 // The keys of labels that say what the program was doing.
 export function rootKeys(json) {

@@ -6,6 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+size_t rb_gc_obj_slot_size(VALUE object);
+
+/* As the profiler has it: with the word that a debug build adds to each slot. */
+static size_t
+census_slot(VALUE object)
+{
+    static VALUE overhead = Qnil;
+
+    if (NIL_P(overhead)) {
+        VALUE constants = rb_const_get(rb_mGC, rb_intern("INTERNAL_CONSTANTS"));
+        overhead = rb_hash_lookup2(constants, ID2SYM(rb_intern("RVALUE_OVERHEAD")), INT2FIX(0));
+    }
+    return rb_gc_obj_slot_size(object) + FIX2ULONG(overhead);
+}
+
 /* ---- sites ---- */
 
 static uint32_t sites_capacity;
@@ -42,7 +57,7 @@ site_of(const char *of)
     if (census_sites.count == sites_capacity) sites_grow();
     uint32_t *slot = site_slot(of);
     if (!*slot) {
-        census_sites.all[census_sites.count] = (struct census_site){ strdup(of), 0, 0 };
+        census_sites.all[census_sites.count] = (struct census_site){ .text = strdup(of) };
         *slot = ++census_sites.count;
     }
     return *slot - 1;
@@ -136,7 +151,7 @@ enter(VALUE object, uint32_t site)
     if (2 * census_living.count >= capacity) living_resize(capacity ? 2 * capacity : 1 << 14);
     struct census_citizen *citizen = place_of(object);
     if (citizen->object) rb_bug("census: %p is born twice", (void *)object);
-    *citizen = (struct census_citizen){ object, 0, site };
+    *citizen = (struct census_citizen){ object, 0, site, rb_gc_count() };
     census_living.count++;
     newborn = object;
 }
@@ -181,7 +196,49 @@ died(VALUE object)
 
     if (!citizen) return; /* older than the census */
     census_sites.all[citizen->site].died++;
+    census_sites.all[citizen->site].died_at[census_age(citizen)]++;
     leave(citizen);
+}
+
+/* ---- the past ---- */
+
+unsigned int
+census_age(const struct census_citizen *citizen)
+{
+    size_t gcs = rb_gc_count() - citizen->birth_gc; /* 0: born while this GC marked */
+    size_t survived = gcs ? gcs - 1 : 0;
+
+    return survived < 2 ? (unsigned int)survived : survived < 4 ? 2 : 3;
+}
+
+static size_t peak_bytes;
+
+static size_t
+bytes_alive(void)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < census_living.capacity; i++) {
+        if (census_living.all[i].object) bytes += census_slot(census_living.all[i].object);
+    }
+    return bytes;
+}
+
+static void
+look_for_peak(void)
+{
+    size_t bytes = bytes_alive();
+
+    if ((double)bytes <= (double)peak_bytes * 1.05) return;
+    peak_bytes = bytes;
+    for (uint32_t i = 0; i < census_sites.count; i++)
+        census_sites.all[i].peak_objects = census_sites.all[i].peak_bytes = 0;
+    for (size_t i = 0; i < census_living.capacity; i++) {
+        const struct census_citizen *citizen = &census_living.all[i];
+        if (!citizen->object) continue;
+        census_sites.all[citizen->site].peak_objects++;
+        census_sites.all[citizen->site].peak_bytes += census_slot(citizen->object);
+    }
 }
 
 static void
@@ -196,6 +253,9 @@ event_i(VALUE tracepoint_value, void *unused)
         break;
       case RUBY_INTERNAL_EVENT_GC_START:
         census_baptize();
+        break;
+      case RUBY_INTERNAL_EVENT_GC_END_SWEEP:
+        look_for_peak();
         break;
       case RUBY_INTERNAL_EVENT_FREEOBJ:
         died(rb_tracearg_object(event));
@@ -229,8 +289,10 @@ census_init(void)
 {
     rb_gc_register_mark_object(TypedData_Wrap_Struct(rb_cObject, &witness_type, &census_living));
     tracepoint = rb_tracepoint_new(0, RUBY_INTERNAL_EVENT_NEWOBJ | RUBY_INTERNAL_EVENT_FREEOBJ |
-                                   RUBY_INTERNAL_EVENT_GC_START, event_i, NULL);
+                                   RUBY_INTERNAL_EVENT_GC_START |
+                                   RUBY_INTERNAL_EVENT_GC_END_SWEEP, event_i, NULL);
     rb_gc_register_mark_object(tracepoint);
+    census_slot(tracepoint); /* which may ask Ruby only this time */
 }
 
 void
@@ -244,6 +306,7 @@ census_stop(void)
 {
     rb_tracepoint_disable(tracepoint);
     newborn = 0;
+    peak_bytes = 0;
     living_free();
     sites_free();
 }

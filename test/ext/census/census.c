@@ -197,8 +197,13 @@ sites_array(const struct census_site *of, uint32_t count)
     VALUE array = rb_ary_new();
 
     for (uint32_t i = 0; i < count; i++) {
-        rb_ary_push(array, rb_ary_new_from_args(3, rb_str_new_cstr(of[i].text),
-                                                SIZET2NUM(of[i].born), SIZET2NUM(of[i].died)));
+        VALUE ages = rb_ary_new();
+        for (int age = 0; age < CENSUS_AGES; age++)
+            rb_ary_push(ages, SIZET2NUM(of[i].died_at[age]));
+        rb_ary_push(array, rb_ary_new_from_args(6, rb_str_new_cstr(of[i].text),
+                                                SIZET2NUM(of[i].born), SIZET2NUM(of[i].died), ages,
+                                                SIZET2NUM(of[i].peak_objects),
+                                                SIZET2NUM(of[i].peak_bytes)));
     }
     return array;
 }
@@ -211,9 +216,11 @@ row_i(const struct rb_heapprof_row *row, void *array)
     VALUE values[] = {
         rb_str_new_cstr(row->class_name), rb_str_new_cstr(census_text_of_row(row)),
         ULL2NUM(row->inuse_objects), ULL2NUM(row->inuse_space), ULL2NUM(row->alloc_objects),
+        LL2NUM(row->death_age), ULL2NUM(row->temp_objects),
+        ULL2NUM(row->peak_objects), ULL2NUM(row->peak_space),
     };
 
-    rb_ary_push((VALUE)array, rb_ary_new_from_values(5, values));
+    rb_ary_push((VALUE)array, rb_ary_new_from_values(sizeof(values) / sizeof(values[0]), values));
     return 0;
 }
 
@@ -240,16 +247,20 @@ differences_array(const struct walk *walk)
     return array;
 }
 
-/* Starts the census and the profiler with no object between them, at interval 1. */
+/* Starts the census and the profiler with no object between them, at interval 1. past: the profiler
+ * keeps the peak and lifetimes, too, and takes no samples of blocks: the census knows of none. */
 static VALUE
-start(VALUE self)
+start(int argc, VALUE *argv, VALUE self)
 {
     struct rb_heapprof_config config;
+    bool past = argc > 0 && RTEST(argv[0]);
 
     rb_heapprof_config_init(&config);
     config.interval_bytes = 1;
     config.depth = 65535;
     config.memory_bytes = (size_t)1 << 30;
+    config.peak = config.lifetimes = past;
+    if (past) config.malloc_interval_bytes = 0;
     census_start();
     if (rb_heapprof_start(&config) != RB_HEAPPROF_STARTED) {
         census_stop();
@@ -266,6 +277,17 @@ stop(VALUE self)
     return Qnil;
 }
 
+/* What is dead and not swept dies in the GC of now. */
+static void
+count_garbage(struct census_site *sites)
+{
+    for (size_t i = 0; i < census_living.capacity; i++) {
+        const struct census_citizen *citizen = &census_living.all[i];
+        if (!citizen->object || !rb_objspace_garbage_object_p(citizen->object)) continue;
+        sites[citizen->site].died_at[census_age(citizen)]++;
+    }
+}
+
 /* One moment, seen by both: {rows:, groups:, sites:, found:, unknown:, differences:}. No object is
  * made, and none dies, before all has been copied and compared. each: asks the profiler about each
  * object, too. */
@@ -280,6 +302,7 @@ take(VALUE self, VALUE gc, VALUE each)
     struct census_site *sites = calloc(site_count + 1, sizeof(*sites));
 
     memcpy(sites, census_sites.all, site_count * sizeof(*sites));
+    count_garbage(sites);
     if (!snapshot) rb_raise(rb_eRuntimeError, "nothing runs");
     VALUE disabled = rb_gc_disable();
 
@@ -307,7 +330,7 @@ Init_heapprof_census(void)
     VALUE census = rb_define_module("HeapProfCensus");
 
     census_init();
-    rb_define_singleton_method(census, "start", start, 0);
+    rb_define_singleton_method(census, "start", start, -1);
     rb_define_singleton_method(census, "stop", stop, 0);
     rb_define_singleton_method(census, "take", take, 2);
 }

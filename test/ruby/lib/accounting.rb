@@ -7,6 +7,8 @@
 #     by class, stack and slot size   = inuse_objects, inuse_space
 #     born, by stack                  = alloc_objects
 #     died, by stack                  = alloc_objects - inuse_objects
+#     died at an age, by stack        = alloc_objects of that death_age
+#     alive at the peak, by stack     = peak_objects, peak_space
 #
 # All of it exactly, internal objects included.
 
@@ -49,6 +51,44 @@ module Accounting
   # comes between, as it may where the buffer is allocated, the profile has the class it had then.
   def kind(class_name)
     class_name.sub(/\AT_(ARRAY|STRING|HASH)\(hidden\)\z/) { $1.capitalize }
+  end
+
+  # The same of the past, when the census was started with it.
+  def differences_of_past(gc: true)
+    seen = HeapProfCensus.take(gc, false)
+    compare("died at an age", ages_of_dead(seen), death_ages(seen)) +
+      compare("died young", died_young(seen), temporary(seen)) +
+      compare("at the peak", at_peak(seen), peak(seen))
+  end
+
+  AGES = [0, 1, 2, 4].freeze
+
+  def ages_of_dead(seen)
+    seen[:sites].each_with_object({}) do |(stack, _, _, ages), truth|
+      AGES.zip(ages) { |age, count| truth[[stack, age]] = count if count > 0 }
+    end
+  end
+
+  def death_ages(seen)
+    seen[:rows].each_with_object(Hash.new(0)) do |(_, stack, _, _, alloc, age), sums|
+      sums[[stack, age]] += alloc if age >= 0
+    end
+  end
+
+  def died_young(seen) = ages_of_dead(seen).select { |(_, age), _| age == 0 }.transform_keys(&:first)
+
+  def temporary(seen)
+    seen[:rows].group_by { |row| row[1] }.transform_values { |rows| rows.sum { |row| row[6] } }.reject { |_, count| count == 0 }
+  end
+
+  def at_peak(seen)
+    seen[:sites].to_h { |stack, *, objects, bytes| [stack, [objects, bytes]] }.reject { |_, (objects, _)| objects == 0 }
+  end
+
+  def peak(seen)
+    seen[:rows].each_with_object(Hash.new { [0, 0] }) do |row, sums|
+      add(sums, row[1], row[7], row[8]) if row[7] > 0
+    end
   end
 
   # What is dead and not swept has not died yet, as the events have it.

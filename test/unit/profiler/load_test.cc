@@ -121,6 +121,58 @@ TEST(Load, RowsHaveTheKindsTheyHad)
     }
 }
 
+TEST(Load, ThePastIsThatOfTheFile)
+{
+    SnapshotBuilder builder;
+    rb_heapprof_tables_keep(builder.Tables(), true, true);
+    FillAll(builder);
+    rb_heapprof_tables_keep_peak(builder.Tables(), 12345, 7, INT64_C(1772366400000000001));
+    builder.facts.gc_count = 100;
+    auto snapshot = builder.Take();
+    std::string bytes = Encode(snapshot.get());
+    EXPECT_NE(std::string::npos,
+              bytes.find("peak: 12345 bytes after GC 7, 2026-03-01T12:00:00.000000001Z"));
+    auto loaded = Load(bytes);
+    ASSERT_NE(nullptr, loaded);
+    EXPECT_EQ(bytes, Encode(loaded.get()));
+    EXPECT_EQ(12345, loaded->facts.peak_bytes);
+    EXPECT_EQ(7u, loaded->facts.peak_gc);
+    EXPECT_EQ(INT64_C(1772366400000000001), loaded->facts.peak_ns);
+    ASSERT_EQ(snapshot->row_count, loaded->row_count);
+    size_t peaks = 0;
+    for (size_t i = 0; i < snapshot->row_count; i++) {
+        EXPECT_EQ(snapshot->rows[i].kind, loaded->rows[i].kind) << i;
+        EXPECT_EQ(snapshot->rows[i].death_age, loaded->rows[i].death_age) << i;
+        EXPECT_EQ(snapshot->rows[i].peak_bytes, loaded->rows[i].peak_bytes) << i;
+        peaks += loaded->rows[i].peak_bytes != 0;
+    }
+    EXPECT_GT(peaks, 5u);
+    Snapshot one(rb_heapprof_snapshot_at_peak(snapshot.get()), rb_heapprof_snapshot_free);
+    Snapshot other(rb_heapprof_snapshot_at_peak(loaded.get()), rb_heapprof_snapshot_free);
+    bool equal = false;
+    ASSERT_TRUE(one && other && rb_heapprof_snapshot_equal_p(one.get(), other.get(), &equal));
+    EXPECT_TRUE(equal);
+}
+
+// What is no time is none, and no number of anybody's is believed.
+TEST(Load, APeakThatIsWrittenOtherwiseIsNone)
+{
+    for (const char *text : {"", "x", "nan bytes after GC 1, 2026-03-01T12:00:00.000000001Z",
+                             "-1 bytes after GC 1, 2026-03-01T12:00:00.000000001Z",
+                             "1e300 bytes after GC 1, 2026-03-01T12:00:00.000000001Z",
+                             "5 bytes after GC 1", "5 bytes after GC 1, 0000-00-00T00:00:00.0Z",
+                             "5 bytes after GC 1, 9999-03-01T12:00:00.000000001Z"}) {
+        SnapshotBuilder builder;
+        rb_heapprof_tables_keep(builder.Tables(), true, false);
+        FillAll(builder);
+        auto snapshot = builder.Take();
+        std::string comment = std::string("peak: ") + text;
+        snapshot->origin =
+            rb_heapprof_strings_intern(&snapshot->strings, comment.data(), comment.size());
+        EXPECT_EQ(0, Load(Encode(snapshot.get()))->facts.peak_bytes) << text;
+    }
+}
+
 TEST(Load, FoldedSitesStayFolded)
 {
     SnapshotBuilder builder;

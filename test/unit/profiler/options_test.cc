@@ -36,7 +36,7 @@ struct Parsed {
 
 const char kKnown[] =
     "known keys are interval, malloc_interval, malloc, out, every, signal, keep, depth, labels, "
-    "memory, seed, gc, owners, rss, memcheck, quarantine, gc_stress";
+    "memory, seed, gc, owners, rss, peak, lifetimes, memcheck, quarantine, gc_stress";
 
 heapprof_options
 On(const std::string &text)
@@ -391,6 +391,17 @@ TEST(Options, RssIsOneOrZero)
     EXPECT_EQ("rss=2: expected 1 or 0", Bad("rss=2"));
     EXPECT_EQ("rss=yes: expected 1 (a file has the rest of the resident memory, too) or 0",
               Bad("rss=yes"));
+}
+
+TEST(Options, PeakAndLifetimes)
+{
+    EXPECT_FALSE(On("1").peak || On("1").lifetimes);
+    EXPECT_TRUE(On("peak=1").peak && !On("peak=1").lifetimes);
+    EXPECT_TRUE(On("peak=1,lifetimes=1").lifetimes);
+    EXPECT_EQ("peak=2: expected 1 or 0", Bad("peak=2"));
+    EXPECT_EQ("lifetimes=yes: expected 1 (a file also has how many GCs the dead have survived) "
+              "or 0",
+              Bad("lifetimes=yes"));
 }
 
 TEST(Options, Memcheck)

@@ -185,7 +185,13 @@ class SnapshotBuilder {
     {
         uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stack, class_id, 0);
         rb_heapprof_sites_count_alloc(&tables_.sites, site, weight, size);
-        if (!keep) rb_heapprof_sites_count_free(&tables_.sites, site);
+        if (keep) return site;
+        heapprof_sample sample = { site, static_cast<uint32_t>(facts.gc_count),
+                                   static_cast<float>(weight), static_cast<uint16_t>(size),
+                                   static_cast<uint16_t>(size) };
+        if (class_id & HEAPPROF_SITE_OF_BLOCKS)
+            rb_heapprof_sites_count_free(&tables_.sites, site);
+        else rb_heapprof_sites_count_death(&tables_.sites, &sample, sample.birth_gc);
         return site;
     }
 
