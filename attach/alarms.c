@@ -138,7 +138,7 @@ rings_p(struct attach_alarms *alarms, const struct epoll_event *ready)
     return false;
 }
 
-/* Waits until an alarm rings, the timer has run out, or a signal comes. Returns whether one rang. */
+/* Waits until an alarm rings, the timer runs out, or a signal comes. Returns whether one rang. */
 static bool
 hear(struct attach_alarms *alarms)
 {
