@@ -12,7 +12,7 @@
 module Heapprof
   module Labels
     class << self
-      if method_defined?(:with)
+      if instance_methods(false).include?(:with) # not Object's, which ActiveSupport defines
         # Another copy has been loaded.
       elsif defined?(ObjectSpace::HeapProfile.label)
         # Runs the block with these labels, as ObjectSpace::HeapProfile.label.

@@ -48,4 +48,14 @@ class TestLabels < Test::Unit::TestCase
     script = "2.times { load #{FILE.dump} }; print Heapprof::Labels.with(a: 1) { Heapprof::Labels.current }"
     assert_equal "{a: \"1\"}", IO.popen([RbConfig.ruby, "-w", "-e", script, err: [:child, :out]], &:read)
   end
+
+  # ActiveSupport has Object#with, and is loaded before.
+  def test_other_methods_of_that_name_do_no_harm
+    printed = labels_printed_by(<<~RUBY)
+      require "active_support/core_ext/object/with"
+      load #{FILE.dump}
+      puts "labels: \#{Heapprof::Labels.with(a: 1) { Heapprof::Labels.current }}"
+    RUBY
+    assert_equal ['{a: "1"}'], printed
+  end
 end
