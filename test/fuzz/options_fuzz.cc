@@ -46,6 +46,8 @@ const std::map<std::string, Range> kNumbers = {
     {"gc", {0, 1, false}},
     {"owners", {0, 1, false}},
     {"rss", {0, 1, false}},
+    {"peak", {0, 1, false}},
+    {"lifetimes", {0, 1, false}},
     {"memcheck", {0, 1, false}},
     {"labels", {0, 60000, false}},
     {"quarantine", {0, UINT64_MAX, true}},
@@ -179,6 +181,8 @@ RequireSame(const Model &model, const heapprof_options &options)
     REQUIRE(options.gc == (model.Number("gc", 1) == 1));
     REQUIRE(options.owners == (model.Number("owners", 1) == 1));
     REQUIRE(options.rss == (model.Number("rss", 1) == 1));
+    REQUIRE(options.peak == (model.Number("peak", 0) == 1));
+    REQUIRE(options.lifetimes == (model.Number("lifetimes", 0) == 1));
     REQUIRE(options.memcheck == (model.Number("memcheck", 0) == 1));
     REQUIRE(options.malloc_all == (model.malloc == "all"));
     REQUIRE(options.every_ms == model.Number("every", 0));
