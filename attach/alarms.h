@@ -13,7 +13,7 @@
  *
  * The kernel has such alarms for those who may trace it: perf_event_open(2) as root, with
  * CAP_PERFMON, or where kernel.perf_event_paranoid is 1 at most. Containers forbid it as a rule.
- * Then there are none, and attach_alarms_sleep only sleeps. */
+ * Where it is forbidden no alarm can be set, and attach_alarms_sleep only sleeps. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -22,7 +22,8 @@ enum { ATTACH_NO_ALARM = -1 };
 
 struct attach_alarms {
     int64_t period_ns;          /* of CPU time */
-    int     waiting, timer;     /* an epoll descriptor; -1: there are no alarms */
+    int     waiting;            /* an epoll descriptor; -1: no alarm can be set */
+    int     timer;              /* a timerfd: the end of a sleep */
     size_t  count;
     struct attach_alarm *all;   /* by number */
 };

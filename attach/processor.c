@@ -54,6 +54,16 @@ ours(void)
     return CPU_COUNT(&all) > 0 || sched_getaffinity(0, sizeof(all), &all) == 0 ? &all : NULL;
 }
 
+static void
+run_on(const cpu_set_t *set)
+{
+    static cpu_set_t last;
+
+    if (CPU_EQUAL(set, &last)) return;
+    last = *set;
+    sched_setaffinity(0, sizeof(last), &last);
+}
+
 void
 attach_processor_leave(void)
 {
@@ -63,23 +73,21 @@ attach_processor_leave(void)
     if (here < 0 || !all) return;
     cpu_set_t others = *all;
     CPU_CLR(here, &others);
-    if (CPU_COUNT(&others) > 0) sched_setaffinity(0, sizeof(others), &others);
+    if (CPU_COUNT(&others) > 0) run_on(&others);
 }
 
 void
 attach_processor_use(int processor)
 {
-    static int used = -1;
     const cpu_set_t *all = ours();
 
-    if (processor == used || !all || processor >= CPU_SETSIZE) return;
-    used = processor;
-    cpu_set_t one = *all;
-    if (processor >= 0) {
-        CPU_ZERO(&one);
-        CPU_SET(processor, &one);
+    if (!all) return;
+    cpu_set_t used = *all;
+    if (processor >= 0 && processor < CPU_SETSIZE && CPU_ISSET(processor, all)) {
+        CPU_ZERO(&used);
+        CPU_SET(processor, &used);
     }
-    sched_setaffinity(0, sizeof(one), &one);
+    run_on(&used);
 }
 
 static void

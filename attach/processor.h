@@ -23,7 +23,8 @@ bool attach_processor_queued_p(pid_t pid, pid_t tid, uint64_t turns);
  * wait for this one. */
 void attach_processor_leave(void);
 
-/* The calling thread runs on that processor and no other; -1: on any that it may use. */
+/* The calling thread runs on that processor and no other. If it may not use that one, or if the
+ * number is -1, it runs on any that it may use. */
 void attach_processor_use(int processor);
 
 /* From now on the calling thread gets a processor as soon as it wakes up, before threads that
