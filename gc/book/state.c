@@ -76,7 +76,8 @@ rb_heapprof_gc_moves(void)
 
 /* The last GC that has left alive what is freed now. The collector frees what the GC of now has
  * found dead; and while objects are marked, nothing has survived that GC yet. Without the GVL the
- * answer may be off by one. 0 when memcheck follows the end of the VM: then there is no collector. */
+ * answer may be off by one. It is 0 at the end of the VM, which memcheck follows: there is no
+ * collector any more. */
 HEAPPROF_PART static uint32_t
 last_gc_now(void)
 {
