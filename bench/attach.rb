@@ -91,7 +91,7 @@ RUBY
 def stop(pid)
   said, = Open3.capture2e(PROGRAM, "snapshot", pid.to_s, "--output=/dev/null")
   milliseconds = said[/stopped for ([\d.]+) ms/, 1] or return
-  Float(milliseconds) * 1e6 / Integer(said[/(\d+) samples alive/, 1])
+  Float(milliseconds) * 1e6 / Integer(said[/([\d,]+) samples alive/, 1].delete(","))
 end
 
 # Of snapshots of a heap with so many classes without a name: milliseconds a million samples.
