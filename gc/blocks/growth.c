@@ -59,7 +59,7 @@ rb_heapprof_prepare(void)
 
     thread->prepared.site = 0;
     if (!rb_heapprof_on || rb_heapprof.run.options.malloc_all || !may_sample_p()) return;
-    if (stack_low_p(GET_EC()) && !on_signal_stack_p()) probe_stack();
+    if (!room_on_stack_p(GET_EC(), true)) return;
     unsigned int lev = rb_gc_vm_lock_no_barrier();
     prepare_growth(thread, __builtin_frame_address(0));
     rb_gc_vm_unlock_no_barrier(lev);

@@ -103,12 +103,11 @@ rb_heapprof_malloc(void *mem, size_t begin, size_t end)
         thread_redraw(thread);
         return;
     }
-    if (!may_sample_p()) {
+    if (!may_sample_p() || !room_on_stack_p(GET_EC(), true)) {
         sample_without_stack(mem, begin, end - begin);
         thread_redraw(thread);
         return;
     }
-    if (stack_low_p(GET_EC()) && !on_signal_stack_p()) probe_stack();
     unsigned int lev = rb_gc_vm_lock_no_barrier();
     if (rb_heapprof.work.reading) sample_without_stack(mem, begin, end - begin);
     else if (sampling_blocks_p())

@@ -65,7 +65,7 @@ rb_heapprof_allocated(void *mem, size_t begin, size_t end)
     }
     thread->own_work = true;
     if (block_due_p(thread, &thread->all, end - begin)) {
-        if (may_sample_all_p() && try_vm_lock(&lev)) {
+        if (may_sample_all_p() && room_on_stack_p(GET_EC(), false) && try_vm_lock(&lev)) {
             if (rb_heapprof.work.reading) {
                 sample_without_stack(mem, begin, end - begin);
             }

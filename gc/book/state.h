@@ -28,7 +28,7 @@ struct heapprof_run {
 /* What has been counted since the start. Each room adds what it has seen, under the VM lock. */
 struct heapprof_account {
     uint64_t total_samples;           /* taken, dropped ones included */
-    uint64_t dropped;                 /* samples for which memory was refused */
+    uint64_t dropped;                 /* samples for which there was no memory, or no stack */
     size_t   dropped_blocks;          /* the same, of blocks asked for without the GVL; atomic */
     uint64_t truncated;               /* stacks cut at options.depth; vm/names */
     uint64_t doublings;               /* of the intervals, because memory was refused; room.c */

@@ -181,15 +181,16 @@ pending_set(struct heapprof_ractor *ractor, rb_objspace_t *objspace, VALUE objec
  * sampled objects would live longer than the rest. A sample uses half a KB of stack, and 2.4 KB
  * if it finds a name. So 2 KB are cleared, or 4: words that other calls left there are cleared,
  * too (test_move.rb would see them). */
+enum { SHALLOW_BYTES = 2048, DEEP_BYTES = 4096 };
+
 HEAPPROF_COLD static void
-clear_dead_stack(bool deep)
+clear_dead_stack(size_t used_bytes)
 {
     static void *(*const volatile fill)(void *, int, size_t) =
         memset; /* gcc would leave a plain memset out */
-    char room[4096];
+    char room[DEEP_BYTES];
 
-    if (deep) fill(room, 0, sizeof(room));
-    else fill(room + sizeof(room) - 2048, 0, 2048);
+    fill(room + sizeof(room) - used_bytes, 0, used_bytes);
 }
 
 /* ---- the sample ---- */
@@ -208,16 +209,17 @@ rb_heapprof_gc_own_object(bool next)
     heapprof_thread.own_object = next;
 }
 
-/* *deep: whether it has used much of the stack. */
+/* *used_bytes: how much of the stack it may have used; 0: there was no room for a sample. */
 HEAPPROF_COLD static VALUE
-sample_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t heap_idx, bool *deep)
+sample_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t heap_idx,
+              size_t *used_bytes)
 {
     rb_ractor_newobj_cache_t *cache =
         (void *)((char *)ractor - offsetof(rb_ractor_newobj_cache_t, heapprof));
     VALUE object;
     bool due;
 
-    if (stack_low_p(GET_EC()) && !on_signal_stack_p()) probe_stack();
+    bool room = room_on_stack_p(GET_EC(), true);
     unsigned int lev = rb_gc_vm_lock();
     uint64_t interval_bytes = ractor->interval_bytes; /* at which the sample's gap was drawn */
 
@@ -225,15 +227,21 @@ sample_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t he
     object = gaps_take(objspace, cache, heap_idx, &due);
     if (due) {
         if (!take_own_object() && !heapprof_thread.own_work) {
-            begin_change();
-            pending_set(ractor, objspace, object, heap_idx, interval_bytes);
-            end_change();
+            if (room) {
+                begin_change();
+                pending_set(ractor, objspace, object, heap_idx, interval_bytes);
+                end_change();
+            }
+            else {
+                rb_heapprof.account.total_samples++;
+                rb_heapprof.account.dropped++;
+            }
         }
 #if RGENGC_CHECK_MODE
         MEMZERO((char *)object, char, heap_slot_size(heap_idx));
 #endif
     }
-    *deep = rb_heapprof.work.went_deep;
+    *used_bytes = !room ? 0 : rb_heapprof.work.went_deep ? DEEP_BYTES : SHALLOW_BYTES;
     rb_heapprof.work.went_deep = false;
     rb_gc_vm_unlock(lev);
     return object;
@@ -243,9 +251,9 @@ sample_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t he
 HEAPPROF_COLD static VALUE
 rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t heap_idx)
 {
-    bool deep;
-    VALUE object = sample_newobj(objspace, ractor, heap_idx, &deep);
-    clear_dead_stack(deep);
+    size_t used_bytes;
+    VALUE object = sample_newobj(objspace, ractor, heap_idx, &used_bytes);
+    if (used_bytes) clear_dead_stack(used_bytes);
     return object;
 }
 

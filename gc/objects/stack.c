@@ -35,17 +35,8 @@ on_signal_stack_p(void)
 #endif
 }
 
-/* A main thread has more stack than MRI assumes, so this is only a reason to look. */
-HEAPPROF_COLD static bool
-stack_low_p(const rb_execution_context_t *ec)
-{
-    enum { plenty = 64 * 1024 };
-    uintptr_t used = (uintptr_t)ec->machine.stack_start - (uintptr_t)__builtin_frame_address(0);
-    return used + plenty > ec->machine.stack_maxsize;
-}
-
 /* When the machine stack runs out, the handler of SIGSEGV jumps out to a SystemStackError
- * (check_stack_overflow in signal.c). With the lock held that would hang, and leave a table
+ * (check_stack_overflow in signal.c). With our lock held that would hang, and leave a table
  * half changed. So the stack that a sample needs (4 KB at most) is touched before. It is
  * touched page by page, because the guard may be one page, and in a frame with a frame pointer,
  * by which the handler knows an overflow. */
@@ -59,4 +50,41 @@ probe_stack(void)
     for (size_t i = pages; i-- > 0; ) room[i * page] = 0;
     (void)frame;
     (void)room[0];
+}
+
+/* True if the interpreter holds the VM lock, which a jump out would not give back: MRI then waits
+ * for ever in rb_ec_vm_lock_rec_release. A page of slots is fetched so, even with one ractor. */
+HEAPPROF_COLD static bool
+locked_by_interpreter_p(const rb_execution_context_t *ec)
+{
+    return !ec->tag || rb_ec_vm_lock_rec(ec) != ec->tag->lock_rec;
+}
+
+/* A main thread has more stack than MRI assumes, so this is only a reason to look. */
+__attribute__((always_inline)) static inline bool
+stack_low_p(const rb_execution_context_t *ec, size_t plenty)
+{
+    uintptr_t used = (uintptr_t)ec->machine.stack_start - (uintptr_t)__builtin_frame_address(0);
+    return used + plenty > ec->machine.stack_maxsize;
+}
+
+/* Whether a sample has room on a stack that is low. Where jumping out harms nobody, it is certain
+ * to have it: the overflow happens here, or not at all. Elsewhere, what MRI assumes is left. */
+HEAPPROF_COLD static bool
+room_on_low_stack_p(const rb_execution_context_t *ec, bool may_jump)
+{
+    enum { least = 8 * 1024 };
+
+    if (on_signal_stack_p()) return true;
+    if (!may_jump || locked_by_interpreter_p(ec)) return !stack_low_p(ec, least);
+    probe_stack();
+    return true;
+}
+
+/* Whether a sample has room on the machine stack. */
+__attribute__((always_inline)) static inline bool
+room_on_stack_p(const rb_execution_context_t *ec, bool may_jump)
+{
+    enum { plenty = 64 * 1024 };
+    return !stack_low_p(ec, plenty) || room_on_low_stack_p(ec, may_jump);
 }

@@ -232,7 +232,8 @@ struct rb_heapprof_stat {
     uint64_t malloc_all;       /**< 1: direct calls of malloc are sampled, too */
     uint64_t live_samples;     /**< sampled objects not freed yet */
     uint64_t total_samples;    /**< taken since start */
-    uint64_t dropped;          /**< samples lost: no memory, or no room to wait for the VM lock */
+    uint64_t dropped;          /**< samples lost: no memory, no stack, or no room to wait for the
+                                    VM lock */
     uint64_t folded;           /**< sites of dead objects given up to save memory; others stand
                                     for them */
     uint64_t truncated;        /**< stacks cut at depth frames */

@@ -34,7 +34,7 @@ class TestHeapProfDepth < Test::Unit::TestCase
       def by_define = (@last = {}; @made += 1; by_defined_method)
       define_method(:by_defined_method) { by_define }
     end
-    WAYS = Deep.instance_methods(false).grep(/\Aby_/) - [:by_defined_method]
+    WAYS = Deep.instance_methods(false).grep(/\Aby_/) - %i[by_defined_method by_inspect]
 
     # How many objects a way down made, and how many of them the profile knows.
     def fall(way)
@@ -60,10 +60,19 @@ class TestHeapProfDepth < Test::Unit::TestCase
     in_child(DEEP + "assert_every_fall_is_counted")
   end
 
-  # Not by inspect: there stock MRI 3.4 passes the rescue by.
+  # No call on the way of inspect asks how much stack is left, so this falls to the last byte. Not in a thread: there stock
+  # MRI 3.4 passes the rescue by, or waits for ever for its own lock (doc/upstream-bugs/overflow-in-c-hangs.rb).
+  def test_objects_made_until_the_last_byte_of_stack_are_counted_or_dropped
+    in_child(DEEP + <<~'RUBY')
+      HeapProfile.start(interval: 1, depth: 64)
+      made, found = fall(:by_inspect)
+      assert_operator made, :>, 20
+      assert_include 0..HeapProfile.stat(:dropped), made - found
+    RUBY
+  end
+
   def test_objects_made_on_the_way_to_system_stack_error_are_exact_in_threads_and_fibers
     in_child(DEEP + <<~'RUBY')
-      WAYS.delete(:by_inspect)
       Thread.new { assert_every_fall_is_counted }.join
       Fiber.new { assert_every_fall_is_counted }.resume
       Enumerator.new { |yielder| assert_every_fall_is_counted; yielder << 1 }.next
@@ -74,7 +83,8 @@ class TestHeapProfDepth < Test::Unit::TestCase
   def test_objects_made_on_the_way_to_system_stack_error_are_exact_with_stacks_of_other_sizes
     [["RUBY_THREAD_MACHINE_STACK_SIZE", 64 << 10], ["RUBY_THREAD_MACHINE_STACK_SIZE", 8 << 20],
      ["RUBY_THREAD_VM_STACK_SIZE", 64 << 10]].each do |name, size|
-      in_child(DEEP + "Thread.new { assert_every_fall_is_counted(WAYS.first(6)) }.join", env: { name => size.to_s })
+      in_child(DEEP + "Thread.new { assert_every_fall_is_counted(%i[by_method by_block by_eval by_gsub by_hash by_send]) }.join",
+               env: { name => size.to_s })
     end
   end
 
@@ -105,6 +115,17 @@ class TestHeapProfDepth < Test::Unit::TestCase
       assert_equal 30, profile.total(class_name: "Item", label: "Object#after")
       assert_operator profile.total(:alloc_objects, class_name: "Item", label: "Object#down"), :>, 5000
     end
+  end
+
+  # To overflow there would leave the VM locked for ever. An object that has no room for its sample is made without.
+  def test_an_object_that_the_vm_lock_is_held_for_overflows_no_stack
+    in_child(<<~'RUBY')
+      require "-test-/heapprof_heap"
+      GC.disable # each page is new
+      HeapProfile.start(interval: 1)
+      assert_equal true, Thread.new { HeapProfHeap.make_at_stack_end(6 << 10) }.value
+      assert_equal 1, HeapProfile.stat(:dropped)
+    RUBY
   end
 
   # C code that recurses by itself overflows its stack wherever it is, by SIGSEGV; it must not be in

@@ -5,7 +5,7 @@
  * all slots of theirs, free, dead but not swept, moved or zombies. A page that was given
  * back to the system meanwhile is passed over.
  */
-#include "ruby/ruby.h"
+#include "heap.h"
 #include <malloc.h>
 #include <stdlib.h>
 
@@ -112,4 +112,5 @@ Init_heapprof_heap(void)
     rb_define_singleton_method(heap, "slots", slots, 1);
     rb_define_singleton_method(heap, "address", address, 1);
     rb_define_singleton_method(heap, "malloced", malloced, 0);
+    Init_stack_end(heap);
 }
