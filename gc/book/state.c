@@ -76,12 +76,12 @@ rb_heapprof_gc_moves(void)
 
 /* The last GC that has left alive what is freed now. The collector frees what the GC of now has
  * found dead; and while objects are marked, nothing has survived that GC yet. Without the GVL the
- * answer may be off by one. It is 0 at the end of the VM, which memcheck follows: there is no
- * collector any more. */
+ * answer may be off by one. It is 0, and not asked for, where no ages are counted, and at the end
+ * of the VM, which memcheck follows: there is no collector any more. */
 HEAPPROF_PART static uint32_t
 last_gc_now(void)
 {
-    if (rb_heapprof.run.ending) return 0;
+    if (!rb_heapprof.tables.sites.lifetimes || rb_heapprof.run.ending) return 0;
     rb_objspace_t *objspace = rb_gc_get_objspace();
     return (uint32_t)(objspace->profile.count - (during_gc || is_marking(objspace)));
 }
