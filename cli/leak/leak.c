@@ -62,6 +62,14 @@ weight(const struct cli_leak_verdict *verdict)
     return verdict->growth + verdict->outside;
 }
 
+static int
+run_view(struct cli *view)
+{
+    fputs("\nThe page of what grew: ", stdout);
+    fflush(stdout);
+    return view->command->run(view);
+}
+
 /* With --view: the page of `heapprof graph view` for these dumps. If nothing grew there is nothing
  * to show. Returns a status. */
 static int
@@ -72,9 +80,7 @@ show_page(const struct cli *cli, const struct cli_leak_verdict *verdict, char **
 
     if (!cli->values[CLI_VIEW] || !verdict->row_count) return CLI_DONE;
     view.values[CLI_MEMORY] = cli->values[CLI_MEMORY];
-    fputs("\nThe page of what grew: ", stdout);
-    fflush(stdout);
-    return view.command->run(&view);
+    return run_view(&view);
 }
 
 /* Writes the verdict of the process that grew most, and a line for each other. */
@@ -275,8 +281,13 @@ leak_of_profiles(struct cli *cli)
 {
     struct cli diff = {.command = cli_find("diff"), .operands = cli->operands,
                        .operand_count = cli->operand_count};
+    struct cli view = {.command = cli_find("view"), .operands = cli->operands + 1,
+                       .operand_count = 1};
+    int status = diff.command->run(&diff);
 
-    return diff.command->run(&diff);
+    if (status != CLI_DONE || !cli->values[CLI_VIEW]) return status;
+    view.values[CLI_DIFF] = cli->operands[0];
+    return run_view(&view);
 }
 
 /* ---- the command line ---- */

@@ -276,17 +276,16 @@ class TestHeapprofLeak < Test::Unit::TestCase
 
   # The page is that of `graph view`; of what does not grow there is none.
   def test_a_page
-    omit "this heapprof has no page" if heapprof("graph", "view", "-o", "-", "none").err.include?("built without its page")
+    need_page
     serve(LEAKS["an_array_in_a_constant"].first) do |pid, input, output|
       files = Array.new(3) do |i|
         work(input, output, 500)
         heapprof("graph", "dump", pid, "-o", "#{i}.rbgraph").out.chomp
       end
-      page = ->(*dumps) { heapprof!("leak", "--view", *dumps, env: { "TMPDIR" => Dir.pwd }).out[/^The page of what grew: (.+)$/, 1] }
-      path = page.(*files)
+      path = page_of(*files)
       assert_include File.read(path), "Audit::ENTRIES"
       assert_equal 0o600, File.stat(path).mode & 0o777
-      assert_nil page.(files.last, files.last, files.last)
+      assert_nil page_of(files.last, files.last, files.last)
     end
   end
 
@@ -298,6 +297,20 @@ class TestHeapprofLeak < Test::Unit::TestCase
         "#{i}.pb.gz"
       end
       assert_match(/Audit\.log/, heapprof("leak", *files).out)
+      need_page
+      page = File.read(page_of(*files))
+      assert_include page, "Audit"
+      assert_include page, "0.pb.gz"
     end
+  end
+
+  private
+
+  def need_page
+    omit "this heapprof has no page" if heapprof("graph", "view", "-o", "-", "none").err.include?("built without its page")
+  end
+
+  def page_of(*files)
+    heapprof("leak", "--view", *files, env: { "TMPDIR" => Dir.pwd }).out[/^The page of what grew: (.+)$/, 1]
   end
 end
