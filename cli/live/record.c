@@ -74,6 +74,14 @@ read_every(struct record_session *session, bool pprof)
     return true;
 }
 
+/* A name that ends in .svg asks for a flame graph. */
+static bool
+named_svg_p(const char *out)
+{
+    size_t length = out ? strlen(out) : 0;
+    return length >= 4 && !strcmp(out + length - 4, ".svg");
+}
+
 /* A table is printed in place of a file, or beside a profile. */
 static bool
 read_group(struct record_session *session)
@@ -85,6 +93,7 @@ read_group(struct record_session *session)
     if (!cli->values[CLI_GROUP]) return true;
     if (cli->values[CLI_TO]) wrong = "--to";
     else if (out && !strcmp(out, "-")) wrong = "--output=-";
+    else if (named_svg_p(out)) wrong = "--output=FILE.svg";
     if (wrong) cli_usage(cli, "--group prints a table: leave %s out", wrong);
     return !wrong;
 }
@@ -94,7 +103,8 @@ read_options(struct record_session *session)
 {
     struct attach_record_options *options = &session->options;
     struct cli *cli = session->cli;
-    const char *group = cli->values[CLI_GROUP];
+    const char *group = cli->values[CLI_GROUP], *out = cli->values[CLI_OUTPUT];
+    if (!cli->values[CLI_TO] && !group && named_svg_p(out)) cli->values[CLI_TO] = "svg";
     const char *format = cli->values[CLI_TO] ? cli->values[CLI_TO] : "pprof";
     bool firefox = !strcmp(format, "firefox"), labels = firefox || !strcmp(format, "pprof");
     bool chart = !strcmp(format, "chart");
@@ -227,7 +237,8 @@ static const struct cli_option options[] = {
     { CLI_CHILDREN, NULL, "Record child processes, too" },
     { CLI_NO_LINES, NULL, "Count by function, not by line" },
     { CLI_TO, "pprof collapsed speedscope chart svg callgrind firefox",
-      "What to write. chart: what ran when. svg: a flame graph (default: pprof)" },
+      "What to write. chart: what ran when. svg: a flame graph (default: pprof, or svg if the file "
+      "is named so)" },
     { CLI_GROUP, "function file gem app label:KEY",
       "Print a table of the time by that, as label:endpoint. A profile is written only if --output "
       "is given" },

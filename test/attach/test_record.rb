@@ -326,10 +326,12 @@ class TestHeapprofRecord < Test::Unit::TestCase
   def test_pictures_and_profiles_for_other_viewers
     in_directory do
       beside_threads do |pid|
-        record(pid, "--format=svg", "--output=time.svg")
+        record(pid, "--output=time.svg")
         svg = FlameGraph.new(File.read("time.svg"))
         assert_include svg.frames.map { |frame| svg.stack(frame) }, ["all", "<main>", "Object#spin"]
         assert_equal "600", File.stat("time.svg").mode.to_s(8)[-3..]
+        record(pid, "--output=other.svg", "--to=pprof")
+        assert_equal "\x1f\x8b".b, File.binread("other.svg", 2)
         profile = FirefoxProfile.new(JSON.parse(record(pid, "--format=firefox").out))
         assert_equal [], profile.errors
         assert_equal 2, profile.threads.size
