@@ -64,6 +64,15 @@ attach_label_sets_free(struct attach_label_sets *sets, struct heapprof_mem *mem)
     HEAPPROF_MEM_RELEASE(mem, sets->known, sets->known_capacity);
 }
 
+bool
+attach_label_sets_begun(struct attach_vm *vm, uint64_t *count)
+{
+    struct attach_global labelled;
+
+    return attach_layout_global(vm->layout, "rb_heapprof_labelled", &labelled) &&
+           attach_global_read(vm->target, &labelled, count);
+}
+
 /* ---- texts ---- */
 
 /* Where the texts of sets are at this moment. */

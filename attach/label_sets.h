@@ -34,6 +34,10 @@ void attach_label_sets_init(struct attach_label_sets *sets, struct attach_vm *vm
                             struct heapprof_mem *mem);
 void attach_label_sets_free(struct attach_label_sets *sets, struct heapprof_mem *mem);
 
+/* How many pieces of work, as requests, the target has begun: how often a fiber without labels has
+ * begun a block of `label`. Returns false if that is not counted there, or cannot be read. */
+bool attach_label_sets_begun(struct attach_vm *vm, uint64_t *count);
+
 /* The labels of a fiber whose execution context has these words, as a set of ours, without the name
  * of its thread. Returns 0 if it has none, if they cannot be read, or without memory. */
 uint32_t attach_label_sets_of(struct attach_label_sets *sets, uint32_t label, uint32_t late);

@@ -52,6 +52,7 @@
     LETTER(EVERY,    "--every",    'e', "SECONDS", "The time between two files of a series") \
     LETTER(RATE,     "--rate",     'r', "N",       "How many looks are taken in a second") \
     LETTER(DURATION, "--duration", 'd', "SECONDS", "How long it is recorded; also --seconds") \
+    WORD(REQUESTS,   "--requests",    "N",       "It ends after N requests") \
     LETTER(MODE,     "--mode",     'm', "MODE",    "Which time counts") \
     LETTER(CORE,     "--core",     'c', "FILE",    "A core file is read, not a process") \
     WORD(INTERVAL,   "--interval",    "BYTES",   "A sample is taken every BYTES allocated") \

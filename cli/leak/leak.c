@@ -26,6 +26,7 @@
 struct leak {
     struct cli *cli;
     long   seconds;
+    long   requests;             /* after so many it is over; 0: only the time counts */
     struct cli_child *child;     /* a command that was started here; NULL: a process */
     struct cli_watch watch;
 };
@@ -125,6 +126,7 @@ say(struct leak *leak)
         whose[found] = one;
         status = cli_leak_find(&verdicts[found], leak->cli, one->paths, one->count);
         verdicts[found].blocks = &one->blocks;
+        verdicts[found].requests = one->requests;
         if (cli_leak_found_p(&verdicts[found++])) grew = true;
     }
     if (status == CLI_DONE) status = found ? say_verdicts(leak, verdicts, whose, found) : CLI_WRONG;
@@ -140,13 +142,47 @@ say(struct leak *leak)
 static void
 say_begin(const struct leak *leak)
 {
-    char dumps[REPORT_COUNT_MAX];
+    char dumps[REPORT_COUNT_MAX], requests[REPORT_COUNT_MAX + 16] = "";
 
+    if (leak->cli->values[CLI_QUIET]) return;
     report_count(dumps, leak->watch.count, "process", "processes");
-    if (!leak->cli->values[CLI_QUIET])
-        report_print(stderr, "heapprof leak: watching %s for %ld s; ^C ends it, and leaves no "
-                     "trace\n", leak->watch.count == 1 ? leak->watch.all[0].name : dumps,
-                     leak->seconds);
+    if (leak->requests) {
+        report_count(requests, (uint64_t)leak->requests, "request", "requests");
+        strcat(requests, ", at most ");
+    }
+    report_print(stderr, "heapprof leak: watching %s for %s%ld s; ^C ends it, and leaves no "
+                 "trace\n", leak->watch.count == 1 ? leak->watch.all[0].name : dumps, requests,
+                 leak->seconds);
+}
+
+static void
+say_requests(const struct leak *leak, uint64_t seen)
+{
+    char text[REPORT_COUNT_MAX];
+
+    if (seen >= (uint64_t)leak->requests || leak->cli->values[CLI_QUIET]) return;
+    report_count(text, seen, "request", "requests");
+    report_print(stderr, "heapprof leak: %s began in %ld s, not %ld%s\n", text, leak->seconds,
+                 leak->requests, seen ? "" : "; those count that begin with a label "
+                 "(doc/labels.md)");
+}
+
+/* Waits for a step. */
+static void
+wait_for_step(struct leak *leak, int step)
+{
+    double seconds = (double)leak->seconds / CLI_LEAK_STEPS;
+    int64_t end_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC) + (int64_t)(seconds * 1e9);
+    uint64_t wanted = (uint64_t)leak->requests * (uint64_t)step / CLI_LEAK_STEPS;
+
+    if (!leak->requests) {
+        wait_for(leak, seconds);
+        return;
+    }
+    while (!over_p(leak) && cli_watch_requests(&leak->watch) < wanted &&
+           rb_heapprof_clock_ns(CLOCK_MONOTONIC) < end_ns) {
+        poll(NULL, 0, TENTH_MS);
+    }
 }
 
 /* Takes the dumps. Returns false if it was interrupted, or if no process is left. */
@@ -156,11 +192,12 @@ watch(struct leak *leak)
     say_begin(leak);
     cli_watch_start(&leak->watch);
     for (int i = 0; i <= CLI_LEAK_STEPS; i++) {
-        if (i) wait_for(leak, (double)leak->seconds / CLI_LEAK_STEPS);
+        if (i) wait_for_step(leak, i);
         if (!over_p(leak)) cli_watch_dump(&leak->watch);
         if (over_p(leak)) return false;
         if (cli_watch_left(&leak->watch) == 0) break;
     }
+    say_requests(leak, cli_watch_requests(&leak->watch));
     return true;
 }
 
@@ -299,7 +336,8 @@ run(struct cli *cli)
     enum cli_kind kind = CLI_KIND_UNKNOWN;
     int status;
 
-    if (!cli_number(cli, CLI_DURATION, 1, 60, &leak.seconds) ||
+    if (!cli_number(cli, CLI_REQUESTS, CLI_LEAK_STEPS, 0, &leak.requests) ||
+        !cli_number(cli, CLI_DURATION, 1, leak.requests ? 600 : 60, &leak.seconds) ||
         !cli_number(cli, CLI_TIMEOUT, 1, 30, &leak.watch.patience))
         return CLI_USAGE;
     if (cli->values[CLI_VIEW] && !cli_html_there(cli)) return CLI_WRONG;
@@ -316,7 +354,8 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {CLI_DURATION, NULL, "How long to watch (default: 60)"},
+    {CLI_DURATION, NULL, "How long to watch (default: 60; with --requests, at most: 600)"},
+    {CLI_REQUESTS, NULL, "Watch for N requests. They are counted where they have a label"},
     {CLI_TIMEOUT, NULL, "How long a process may take until it answers (default: 30)"},
     CLI_GRAPH_MEMORY_OPTION,
     {CLI_VIEW, NULL, "Write a page of what grew, too, and print its name"},

@@ -28,6 +28,7 @@ struct cli_leak_verdict {
     double       bytes_of_lines;
     int64_t      growth;         /* bytes of the rows */
     double       seconds;        /* from the first dump to the last */
+    uint64_t     requests;       /* that began in this time; 0: none, or not counted */
     int64_t      resident;       /* bytes that RSS grew */
     int64_t      outside;        /* bytes of that which neither objects nor the profiler explain;
                                     0: no more than usual */

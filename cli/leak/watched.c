@@ -13,6 +13,7 @@
 #include "attach/forks.h"
 #include "attach/heap.h"
 #include "attach/host.h"
+#include "attach/label_sets.h"
 #include "attach/origin.h"
 #include "cli/live/attach.h"
 #include "cli/live/dumped.h"
@@ -133,7 +134,22 @@ cli_watch_start(struct cli_watch *watch)
     for (size_t i = 0; i < watch->count && !cli_ask_interrupted; i++) {
         struct cli_watched *one = &watch->all[i];
         if (!one->over && !attach_heap_profiled_p(one->vm)) start(watch, one);
+        if (!one->over) attach_label_sets_begun(one->vm, &one->requests_before);
     }
+}
+
+uint64_t
+cli_watch_requests(struct cli_watch *watch)
+{
+    uint64_t sum = 0, begun;
+
+    for (size_t i = 0; i < watch->count; i++) {
+        struct cli_watched *one = &watch->all[i];
+        if (!one->over && attach_label_sets_begun(one->vm, &begun))
+            one->requests = begun - one->requests_before;
+        sum += one->requests;
+    }
+    return sum;
 }
 
 static void

@@ -10,6 +10,9 @@ struct cli_watched {
     struct attach_target *target;
     struct attach_vm *vm;
     bool   started;              /* we have started its profiler, and stop it again */
+    uint64_t requests_before;    /* that it had begun when it was watched first; see
+                                    attach_label_sets_begun */
+    uint64_t requests;           /* that it has begun since */
     bool   over;                 /* it has ended, or cannot be asked: error says why */
     char   error[ATTACH_TARGET_ERROR_MAX + ATTACH_REQUEST_ANSWER_MAX];
     char   name[160];            /* "process 42 (puma: cluster worker 0)" */
@@ -34,6 +37,9 @@ bool cli_watch_add(struct cli_watch *watch, int64_t pid);
 
 /* Starts the profiler where it is off. */
 void cli_watch_start(struct cli_watch *watch);
+
+/* How many requests all processes have begun since they were started. */
+uint64_t cli_watch_requests(struct cli_watch *watch);
 
 /* Takes a dump of each process that is not over. */
 void cli_watch_dump(struct cli_watch *watch);

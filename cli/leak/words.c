@@ -37,6 +37,19 @@ put_seconds(FILE *out, double seconds)
     else fprintf(out, "%.1f s", seconds);
 }
 
+/* ", and 212 bytes for each of 5,012 requests" */
+static void
+put_requests(FILE *out, const struct cli_leak_verdict *verdict)
+{
+    char requests[REPORT_COUNT_MAX];
+
+    if (!verdict->requests) return;
+    report_count(requests, verdict->requests, "request", "requests");
+    fputs(", and ", out);
+    put_amount(out, (double)verdict->growth / (double)verdict->requests);
+    report_print(out, " for each of %s", requests);
+}
+
 static void
 put_head(FILE *out, const struct cli_leak_verdict *verdict, const char *name)
 {
@@ -51,6 +64,7 @@ put_head(FILE *out, const struct cli_leak_verdict *verdict, const char *name)
             put_amount(out, (double)verdict->growth / verdict->seconds * HOUR);
             fputs(" an hour", out);
         }
+        put_requests(out, verdict);
     }
     else if (verdict->outside > 0) fputs("no object grew, but memory outside of objects did", out);
     else {

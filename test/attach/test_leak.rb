@@ -105,6 +105,28 @@ class TestHeapprofLeak < Test::Unit::TestCase
     end
   end
 
+  # Without the time: a step is over when its requests have begun.
+  def test_requests
+    script = "KEPT = []\ndef work = ObjectSpace::HeapProfile.label(endpoint: 'POST /cart') { KEPT << %(x) * 300 }"
+    serve(script) do |pid, input, output|
+      ran = Thread.new { heapprof("leak", "--requests=1000", pid) }
+      2.times do |i|
+        await_file("heap-#{pid}-#{i + 1}.rbgraph", ran)
+        work(input, output, 500)
+      end
+      assert_match(/ and 6\d\d B for each of 1,000 requests \(alive: /, ran.value.out)
+      assert_match(/watching .* for 1,000 requests, at most 600 s; /, ran.value.err)
+    end
+  end
+
+  def test_requests_that_do_not_come
+    serve("def work = nil") do |pid, _, _|
+      ran = heapprof("leak", "--requests=10", "--seconds=1", pid)
+      assert_match(/^heapprof leak: 0 requests began in 1 s, not 10; those count that begin with a label/, ran.err)
+      assert_match(/nothing grew/, ran.out)
+    end
+  end
+
   def test_a_list_of_an_extension
     serve("require '-test-/heapprof_leak'\ndef keep = HeapProfLeak.keep(4000)\ndef work = keep") do |pid, input, output|
       ran = leak(pid, 1000, input, output)

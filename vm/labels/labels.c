@@ -35,6 +35,7 @@ enum {
 };
 
 struct heapprof_leases rb_heapprof_leases;
+uint64_t rb_heapprof_labelled;
 
 /* ---- leases ---- */
 
@@ -121,6 +122,7 @@ rb_heapprof_label_begin(rb_execution_context_t *ec, uint32_t set, bool keep)
 {
     rb_heapprof_label_state before = rb_heapprof_label_state_of(ec);
 
+    if (rb_heapprof_label_none_p(ec)) rb_heapprof_labelled++;
     ec->heapprof_scope = keep ? SCOPE_KEEP : SCOPE_OPEN;
     rb_heapprof_label_change(ec, set);
     return before;

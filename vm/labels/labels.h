@@ -39,6 +39,10 @@ rb_heapprof_label_state_label(rb_heapprof_label_state state)
     return (uint32_t)(state >> HEAPPROF_SCOPE_BITS);
 }
 
+/* How often a fiber without labels has begun a block of `label`: the requests, jobs and tests of
+ * the program. Counted without a lock, so Ractors may lose one. */
+extern uint64_t rb_heapprof_labelled;
+
 /* The usual case: a fiber without labels. Begins a block as rb_heapprof_label_begin does. */
 static inline bool
 rb_heapprof_label_none_p(const rb_execution_context_t *ec)
@@ -51,6 +55,7 @@ rb_heapprof_label_begin_first(rb_execution_context_t *ec, uint32_t set)
 {
     rb_heapprof_label_state before = rb_heapprof_label_state_of(ec);
 
+    rb_heapprof_labelled++;
     ec->heapprof_scope = HEAPPROF_SCOPE_OPEN;
     ec->heapprof_label = set;
     return before;

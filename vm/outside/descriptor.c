@@ -20,6 +20,7 @@
 #include "symbol.h"
 #include "version.h"
 #include "vm_core.h"
+#include "vm/labels/labels.h"
 #include "vm/labels/tables.h"
 #include "vm/outside/descriptor_labels.h"
 #include "vm/outside/descriptor_list.h"

@@ -15,6 +15,7 @@ typedef struct heapprof_string heapprof_string;
     DESCRIBE_FIELD(rb_execution_context_t, UNSIGNED, heapprof_label) \
     DESCRIBE_FIELD(rb_execution_context_t, UNSIGNED, heapprof_late) \
     DESCRIBE_FIELD(rb_thread_t, UNSIGNED, heapprof_name) \
+    DESCRIBE_GLOBAL(rb_heapprof_labelled, UNSIGNED) \
     DESCRIBE_GLOBAL(rb_heapprof_label_sets, BYTES) \
     DESCRIBE_TYPE(heapprof_label_sets) \
     DESCRIBE_FIELD(heapprof_label_sets, POINTER, texts.bytes) \
