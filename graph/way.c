@@ -244,8 +244,8 @@ put_unclassed_start(FILE *out, const struct graph *graph, const struct graph_tre
     else if (!thread) graph_put_label(out, graph, label, false);
     else {
         const char *place = graph_string(&graph->names, graph_text(graph, thread));
-        fprintf(out, "%s %.*s", graph_class_name(graph, thread), (int)graph_place_length(place),
-                place);
+        fprintf(out, "%s ", graph_class_name(graph, thread));
+        graph_put_place(out, graph, place, graph_place_length(place));
     }
 }
 

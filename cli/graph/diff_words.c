@@ -214,8 +214,8 @@ cli_graph_diff_put(FILE *out, const struct cli_graph_diff *diff, uint32_t number
     put_changes(out, diff, number);
     if (row->fresh && graph_layout(graph, row->fresh)->thread && graph_text(graph, row->fresh)) {
         const char *text = graph_string(&graph->names, graph_text(graph, row->fresh));
-        fprintf(out, "; %sstarted at %.*s", row->fresh_count > 1 ? "one of them " : "",
-                (int)graph_place_length(text), text);
+        fprintf(out, "; %sstarted at ", row->fresh_count > 1 ? "one of them " : "");
+        graph_put_place(out, graph, text, graph_place_length(text));
     }
     if (!diff->stacks[number]) return true;
     fputs("; allocated at ", out);
