@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/interrupt.h"
 #include "cli/live/attach.h"
 #include "cli/live/dumped.h"
 #include "dump/format.h"
@@ -71,9 +72,9 @@ ask(struct cli *cli, struct attach_target *target, long seconds)
     struct attach_vm *vm = attach_vm_open(target, error);
 
     if (!vm) return cli_wrong(cli, "%s", error);
-    cli_ask_begin();
+    cli_interrupt_begin();
     bool asked = cli_dumped_begin(cli, &dumped, vm, &ask);
-    cli_ask_end();
+    cli_interrupt_end();
     int status = asked ? cli_dumped_wait(cli, &dumped, seconds) : cli_wrong(cli, "%s", ask.error);
     if (status == CLI_DONE) status = say(cli, &dumped.request);
     attach_vm_close(vm);

@@ -12,6 +12,7 @@
 
 #include "cli/child.h"
 #include "cli/html.h"
+#include "cli/interrupt.h"
 #include "cli/leak/watched.h"
 #include "cli/live/attach.h"
 #include "os/clock.h"
@@ -37,7 +38,7 @@ struct leak {
 static bool
 over_p(struct leak *leak)
 {
-    return cli_ask_interrupted || (leak->child && cli_child_poll(leak->child));
+    return cli_interrupted || (leak->child && cli_child_poll(leak->child));
 }
 
 /* A signal ends the wait. */
@@ -52,7 +53,7 @@ wait_for(struct leak *leak, double seconds)
     }
     int64_t ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC) + (int64_t)(seconds * 1e9);
     until = (struct timespec){.tv_sec = (time_t)(ns / SECOND_NS), .tv_nsec = ns % SECOND_NS};
-    if (!cli_ask_interrupted) clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+    if (!cli_interrupted) clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
 /* ---- saying ---- */
@@ -228,9 +229,9 @@ leak_of_processes(struct leak *leak)
             status = CLI_WRONG;
     }
     if (status != CLI_DONE) return status;
-    cli_ask_begin();
+    cli_interrupt_begin();
     status = watch_and_say(leak);
-    cli_ask_end();
+    cli_interrupt_end();
     return status;
 }
 

@@ -3,6 +3,7 @@
  *   I1  What we have started is stopped, unless the process has ended. If we are killed, it stops
  *       by itself (for_ms).
  *   I2  If one process fails, the others are still watched. */
+#include "cli/interrupt.h"
 #include "cli/leak/watched.h"
 
 #include <inttypes.h>
@@ -131,7 +132,7 @@ start(struct cli_watch *watch, struct cli_watched *one)
 void
 cli_watch_start(struct cli_watch *watch)
 {
-    for (size_t i = 0; i < watch->count && !cli_ask_interrupted; i++) {
+    for (size_t i = 0; i < watch->count && !cli_interrupted; i++) {
         struct cli_watched *one = &watch->all[i];
         if (!one->over && !attach_heap_profiled_p(one->vm)) start(watch, one);
         if (!one->over) attach_label_sets_begun(one->vm, &one->requests_before);
@@ -184,7 +185,7 @@ cli_watch_dump(struct cli_watch *watch)
 {
     size_t begun = 0;
 
-    while (begun < watch->count && !cli_ask_interrupted) {
+    while (begun < watch->count && !cli_interrupted) {
         struct cli_watched *one = &watch->all[begun++];
         if (!one->over) begin_dump(watch, one);
     }
@@ -214,7 +215,7 @@ find_blocks(struct cli_watched *one)
 void
 cli_watch_find_blocks(struct cli_watch *watch)
 {
-    for (size_t i = 0; i < watch->count && !cli_ask_interrupted; i++) {
+    for (size_t i = 0; i < watch->count && !cli_interrupted; i++) {
         if (watch->all[i].started && !watch->all[i].over) find_blocks(&watch->all[i]);
     }
 }

@@ -10,6 +10,7 @@
 
 #include "attach/look.h"
 #include "attach/status.h"
+#include "cli/interrupt.h"
 #include "cli/live/attach.h"
 #include "os/clock.h"
 #include "report/text.h"
@@ -19,32 +20,6 @@
 #define SECOND_NS  INT64_C(1000000000)
 #define NAMES_BYTES_MOST ((size_t)1 << 28)
 #define DOING_MAX 512
-
-volatile sig_atomic_t cli_ask_interrupted;
-
-static struct sigaction before[3];
-static const int interrupts[3] = {SIGINT, SIGTERM, SIGHUP};
-
-static void
-interrupt(int signal)
-{
-    cli_ask_interrupted = signal;
-}
-
-void
-cli_ask_begin(void)
-{
-    struct sigaction action = {.sa_handler = interrupt};
-
-    cli_ask_interrupted = 0;
-    for (int i = 0; i < 3; i++) sigaction(interrupts[i], &action, &before[i]);
-}
-
-void
-cli_ask_end(void)
-{
-    for (int i = 0; i < 3; i++) sigaction(interrupts[i], &before[i], NULL);
-}
 
 /* ---- what the process is doing ---- */
 
@@ -127,7 +102,7 @@ pause_a_moment(const struct attach_target *target)
 static bool
 given_up_p(const struct cli_ask *ask)
 {
-    return cli_ask_interrupted && !ask->to_the_end;
+    return cli_interrupted && !ask->to_the_end;
 }
 
 /* Waits until no other reader asks. */
@@ -172,7 +147,7 @@ withdraw(struct attach_request *request, struct cli_ask *ask)
 
     if (!attach_request_withdraw(request)) return false;
     find_doing(doing, request->vm->target);
-    if (cli_ask_interrupted && !ask->to_the_end)
+    if (cli_interrupted && !ask->to_the_end)
         say(ask, request->vm, "has not begun; the request was withdrawn");
     else
         say(ask, request->vm, "%s and has not answered for %ld s; the request was withdrawn",
@@ -254,14 +229,14 @@ cli_ask_each(struct cli *cli, const struct cli_ask *ask,
 {
     int status = CLI_DONE;
 
-    cli_ask_begin();
-    for (size_t i = 0; i < cli->operand_count && !cli_ask_interrupted; i++) {
+    cli_interrupt_begin();
+    for (size_t i = 0; i < cli->operand_count && !cli_interrupted; i++) {
         struct attach_target *target = cli_attach_open(cli, cli->operands[i], CLI_ATTACH_PROCESS);
         int one = target ? ask_one(cli, target, *ask, say) : CLI_WRONG;
         attach_target_close(target);
         if (one != CLI_DONE) status = one;
     }
-    cli_ask_end();
+    cli_interrupt_end();
     int finished = cli_finish(cli);
     return status != CLI_DONE ? status : finished;
 }

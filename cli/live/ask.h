@@ -3,15 +3,7 @@
 /* Asks a running process to do something, for the commands start, stop, graph dump and leak
  * (attach/request.h). */
 #include "attach/request.h"
-#include <signal.h>
-
 #include "cli/cli.h"
-
-/* Set by ^C, SIGTERM and SIGHUP from cli_ask_begin to cli_ask_end. */
-extern volatile sig_atomic_t cli_ask_interrupted;
-
-void cli_ask_begin(void);
-void cli_ask_end(void);
 
 struct cli_ask {
     enum attach_request_what what;
@@ -24,9 +16,9 @@ struct cli_ask {
     char     error[ATTACH_TARGET_ERROR_MAX + ATTACH_REQUEST_ANSWER_MAX]; /* "process 12: ..." */
 };
 
-/* Asks, and waits until the process has done it. If that takes more than a few seconds, a line on
- * stderr says what the process is doing. After `seconds`, and on ^C, the request is withdrawn.
- * Returns false if it was not done; error says why. */
+/* Asks, and waits until the process has done it, between cli_interrupt_begin and _end. If that
+ * takes more than a few seconds, a line on stderr says what the process is doing. After `seconds`,
+ * and on ^C, the request is withdrawn. Returns false if it was not done; error says why. */
 bool cli_ask(const struct cli *cli, struct attach_vm *vm, struct cli_ask *ask);
 
 /* Asks each process that the command line names. say tells the user of one that has done it. Ends

@@ -1,19 +1,11 @@
 /* record_looks.c - takes the looks of `record`, at their times. */
 #include "cli/live/record.h"
 
-#include <signal.h>
 #include <time.h>
 
 #include "attach/processor.h"
+#include "cli/interrupt.h"
 #include "os/clock.h"
-
-static volatile sig_atomic_t interrupted;
-
-static void
-interrupt(int signal)
-{
-    interrupted = signal;
-}
 
 /* Returns false without memory. */
 static bool
@@ -126,7 +118,7 @@ look_until_it_ends(struct record_session *session)
 
     while (!last && !session->memory && !(session->child && cli_child_poll(session->child))) {
         int64_t now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
-        last = interrupted || (session->end_ns && now >= session->end_ns);
+        last = cli_interrupted || (session->end_ns && now >= session->end_ns);
         if (!last && !refresh(session, now)) break;
         if (last) attach_alarms_ring(&session->alarms);
         bool open = any_open_p(session), all = open && look_at_all(session, false);
@@ -135,17 +127,14 @@ look_until_it_ends(struct record_session *session)
         if (!last && now >= session->next_file_ns && session->processes.was_open)
             turn_over(session, now);
         if (session->end_ns && next > session->end_ns) next = session->end_ns;
-        if (!last && !interrupted) sleep_until(session, next);
+        if (!last && !cli_interrupted) sleep_until(session, next);
     }
 }
 
 void
 record_look(struct record_session *session)
 {
-    struct sigaction action = {.sa_handler = interrupt};
-
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    cli_interrupt_begin();
     if (session->end_ns) session->end_ns += session->record.began_ns;
     look_until_it_ends(session);
     attach_processor_as_others();

@@ -4,13 +4,13 @@
 
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "attach/heap.h"
 #include "attach/origin.h"
+#include "cli/interrupt.h"
 #include "cli/live/attach.h"
 #include "cli/live/series.h"
 #include "os/file.h"
@@ -29,14 +29,6 @@ struct snapshot_session {
     bool     written;           /* there is a file */
     bool     over;              /* the process has ended since */
 };
-
-static volatile sig_atomic_t interrupted;
-
-static void
-interrupt(int signal)
-{
-    interrupted = signal;
-}
 
 /* ---- one file ---- */
 
@@ -129,15 +121,13 @@ sleep_for(double seconds)
 static int
 take_every(struct snapshot_session *session)
 {
-    struct sigaction action = {.sa_handler = interrupt};
     enum attach_target_state state = ATTACH_TARGET_SAME;
     int status = take(session);
 
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    while (status == CLI_DONE && !interrupted && !session->over) {
+    cli_interrupt_begin();
+    while (status == CLI_DONE && !cli_interrupted && !session->over) {
         sleep_for(session->series.every);
-        if (interrupted) break;
+        if (cli_interrupted) break;
         state = attach_target_state(session->target);
         session->over = state != ATTACH_TARGET_SAME;
         if (!session->over) status = take(session);

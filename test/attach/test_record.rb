@@ -485,6 +485,22 @@ class TestHeapprofRecord < Test::Unit::TestCase
     end
   end
 
+  # HUP is what a terminal sends when it is closed.
+  def test_what_was_seen_is_written_at_each_signal_that_asks_for_an_end
+    in_directory do
+      beside(THREADS) do |pid|
+        %w[INT TERM HUP].each do |signal|
+          ran = record(pid, "--output=#{signal}.pb.gz") do |bell, _, _, reader|
+            bell.ring(20)
+            Process.kill(signal, reader)
+          end
+          assert_equal 0, ran.status, signal
+          assert_match "Object#spin", heapprof!("top", "#{signal}.pb.gz").out
+        end
+      end
+    end
+  end
+
   def test_a_recorder_that_is_killed_leaves_the_process_running
     beside("$ready.call\nwhile $stdin.gets do $stdout.syswrite(%(still\\n)) end") do |pid, input, output|
       10.times do
