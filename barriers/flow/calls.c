@@ -326,6 +326,9 @@ apply_summary(const struct wb_call *call, const struct wb_summary *summary)
     for (const struct wb_objects *each = summary->marks; each; each = each->next) {
         add_mark(frame, translate(call, each->object), each->movable);
     }
+    for (const struct wb_objects *each = summary->updates; each; each = each->next) {
+        if (frame->exempt) wb_note_update(frame, call->state, translate(call, each->object));
+    }
     frame->summary->gives |= summary->gives;
     if (summary->collects) {
         struct wb_state before = *call->state;

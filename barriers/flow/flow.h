@@ -32,6 +32,7 @@ struct wb_summary {
     const struct wb_objects *marks;     /* values */
     bool                     gives;     /* it passes what its parameters lead to on to functions
                                          * that are not read */
+    const struct wb_objects *updates;   /* addresses at which it stores, if it runs in a GC */
     const struct wb_binding *writes;    /* pointers that it stores where its parameters point to */
 };
 
@@ -147,6 +148,10 @@ void wb_store_escaped(struct wb_frame *frame, struct wb_state *state, struct wb_
 void wb_note_barriered_store(struct wb_frame *frame, const struct wb_state *state,
                              struct wb_symbol *address, const struct wb_symbol *value,
                              const struct wb_node *node);
+
+/* A function that runs in a GC stores at that address. */
+void wb_note_update(struct wb_frame *frame, const struct wb_state *state,
+                    struct wb_symbol *address);
 
 /* A store of a called function, in symbols of the caller. */
 void wb_replay_store(struct wb_frame *frame, struct wb_state *state, const struct wb_store *store);

@@ -307,12 +307,20 @@ may_need_barrier_p(struct wb_frame *frame, const struct wb_state *state,
     return !frame->escapes && wb_of_parameter_p(store->address, frame->function);
 }
 
+void
+wb_note_update(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *address)
+{
+    wb_note_updated(frame->flow->arena, address, known_type_of(state, address));
+    if (!wb_of_parameter_p(address, frame->function)) return;
+    struct wb_objects *update = WB_NEW(frame->flow->arena, struct wb_objects);
+    *update = (struct wb_objects){ .object = address, .next = frame->summary->updates };
+    frame->summary->updates = update;
+}
+
 static void
 enter_store(struct wb_frame *frame, struct wb_state *state, struct wb_store *store)
 {
-    if (frame->exempt) {
-        wb_note_updated(frame->flow->arena, store->address, known_type_of(state, store->address));
-    }
+    if (frame->exempt) wb_note_update(frame, state, store->address);
     else note_place(frame, state, store->address, store->function, &store->place);
     if (frame->exempt || !may_need_barrier_p(frame, state, store)) return;
     if (!store->excuse && !ownerless_p(state, store)) store->excuse = why_harmless(state, store);

@@ -53,6 +53,54 @@ compact_moving(void *pointer)
     update(&moving->part.here);
 }
 
+/* The same function is that of a type, and helps that of another. */
+struct inner {
+    VALUE moves;
+};
+
+struct outer {
+    struct inner inner;
+    VALUE        stays; /* behind, where it was */
+};
+
+static void
+mark_inner(void *pointer)
+{
+    struct inner *inner = pointer;
+
+    rb_gc_mark_movable(inner->moves);
+}
+
+static void
+compact_inner(void *pointer)
+{
+    struct inner *inner = pointer;
+
+    inner->moves = rb_gc_location(inner->moves);
+}
+
+static void
+mark_outer(void *pointer)
+{
+    struct outer *outer = pointer;
+
+    mark_inner(&outer->inner);
+    rb_gc_mark_movable(outer->stays);
+}
+
+static void
+compact_outer(void *pointer)
+{
+    struct outer *outer = pointer;
+
+    compact_inner(&outer->inner);
+}
+
+const rb_data_type_t inner_type =
+    { "inner", { mark_inner, NULL, NULL, compact_inner }, 0, 0, RUBY_TYPED_WB_PROTECTED };
+const rb_data_type_t outer_type = // moved-reference stays
+    { "outer", { mark_outer, NULL, NULL, compact_outer }, 0, 0, RUBY_TYPED_WB_PROTECTED };
+
 static const rb_data_type_t moving_type = { // moved-reference moves
     "moving", { mark_moving, RUBY_DEFAULT_FREE, NULL, compact_moving }, 0, 0,
     RUBY_TYPED_WB_PROTECTED
