@@ -43,6 +43,7 @@ static const struct wb_known table[] = {
     {"rb_class_of", WB_NOTHING, false},
     {"rb_data_object_get", WB_DATA_OF, false},
     {"rb_data_object_wrap", WB_WRAP, true},
+    {"rb_data_object_wrap_warning", WB_WRAP, true},
     {"rb_data_object_zalloc", WB_ALLOCATE, true},
     {"rb_data_typed_object_alloc", WB_WRAP, true},
     {"rb_data_typed_object_make", WB_MAKE, true},
@@ -198,4 +199,13 @@ wb_known_p(struct wb_function *function)
     const struct wb_known *known = wb_known_of(function);
 
     return known != &others && known != &of_ruby;
+}
+
+bool
+wb_one_of_p(const struct wb_function *function, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!strcmp(function->name, names[i])) return true;
+    }
+    return false;
 }

@@ -52,4 +52,10 @@ const struct wb_known *wb_known_of(struct wb_function *function);
 /* True if a table names the function. Then its body does not matter. */
 bool wb_known_p(struct wb_function *function);
 
+/* True if the function has one of the names. */
+bool wb_one_of_p(const struct wb_function *function, const char *const *names, size_t count);
+
+#define WB_ONE_OF_P(function, names) \
+    wb_one_of_p(function, names, sizeof(names) / sizeof((names)[0]))
+
 #endif

@@ -152,7 +152,7 @@ check_extension(const struct wb_settings *settings, const struct wb_extension *e
     for (size_t i = 0; i < findings.count && status == WB_CLEAN; i++) {
         if (wb_missing_p(findings.all[i])) status = WB_MISSING;
     }
-    if (status == WB_CLEAN && wb_count_remark_errors(remarks) > 0) status = WB_MISSING;
+    if (status == WB_CLEAN && wb_count_faults(remarks) > 0) status = WB_MISSING;
     return fflush(out) == 0 ? status : WB_TROUBLE;
 }
 

@@ -19,6 +19,7 @@ wb_program_init(struct wb_program *program)
     program->functions_end = &program->functions;
     program->data_types_end = &program->data_types;
     program->globals_end = &program->globals;
+    program->records_end = &program->records;
 }
 
 static struct wb_entry *
@@ -69,6 +70,8 @@ wb_record_of(struct wb_program *program, const char *key, const char *name)
         struct wb_record *record = WB_NEW(&program->arena, struct wb_record);
         entry->record = record;
         record->name = wb_name(program, name);
+        *program->records_end = record;
+        program->records_end = &record->next;
         return record;
     }
     return entry->record;

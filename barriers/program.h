@@ -41,6 +41,12 @@ struct wb_field {
     int64_t           offset, size;  /* in its record, bytes; negative if not known */
     bool              holds_others;  /* a value was stored there that may not be a String */
     struct wb_field_use *uses;       /* by the data types that have it */
+    struct wb_place   outside;       /* where a VALUE that a GC may free is stored there first, or
+                                      * behind the pointer, in memory of malloc: flow/blocks.h;
+                                      * file NULL: nowhere */
+    struct wb_record *outer;         /* the struct that this memory begins with */
+    bool              allocated;     /* a pointer that is given memory of malloc */
+    bool              held;          /* something marks or registers what is there */
     struct wb_field  *next;
 };
 
@@ -62,6 +68,25 @@ struct wb_record {
     bool              visiting;      /* a recursion is in it: it may contain itself */
     int64_t           size;          /* bytes; 0 if not known */
     struct wb_owner  *owners;        /* data types whose data it is, or is part of */
+    const char       *keeper;        /* what leads to such a struct in memory of malloc after the
+                                      * function that made it; NULL: nothing that is known */
+    bool              global;        /* the keeper is a global variable */
+    struct wb_record *kept_in;       /* a struct that has a pointer to it; or NULL */
+    bool              given;         /* passed to a function of the extension that is not in these
+                                      * sources: it may mark what is there */
+    struct wb_record *next;
+};
+
+/* Memory that is allocated at one place. */
+struct wb_block {
+    struct wb_record *record;        /* what it begins with; NULL if it is not known */
+    struct wb_place   stored;        /* where a VALUE is stored into it that is in no struct */
+    const char       *library;       /* the function of a library that got its address */
+    struct wb_field  *field;         /* which gets its address; or NULL */
+    struct wb_record *outer;         /* the struct with that field */
+    struct wb_variable *variable;    /* a global variable which gets its address; or NULL */
+    bool              freed, held;
+    struct wb_block  *next;
 };
 
 /* The record belongs to the data of a type. */
@@ -201,6 +226,9 @@ struct wb_program {
     struct wb_data_type    *data_types, **data_types_end;
     struct wb_method       *methods;
     struct wb_variable     *globals, **globals_end;
+    struct wb_record       *records, **records_end;
+    struct wb_block        *blocks;
+    bool                    marks_unknown; /* a value is marked, and it is not known where it is */
     unsigned                searches;   /* how many there were: flow/reach.h */
     size_t                  owner_count; /* of all records; it grows while the analysis learns */
 };

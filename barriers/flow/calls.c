@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "barriers/flow/blocks.h"
 #include "barriers/flow/facts.h"
 #include "barriers/flow/globals.h"
 
@@ -91,6 +92,9 @@ visit_wrap(const struct wb_call *call)
 
     if (data_type && data && data->type && wb_pointed(data->type)) {
         wb_add_owner(call->frame->flow->program, wb_pointed(data->type), data_type, true);
+    }
+    if (!data_type) {
+        wb_note_untyped(argument(call, 1), data, argument_node(call, 2));
     }
     return new_object(call, data_type, argument(call, 1));
 }
@@ -180,6 +184,7 @@ add_mark(struct wb_frame *frame, struct wb_symbol *value, bool movable)
     *mark = (struct wb_objects){ .movable = movable, .object = value,
                                  .next = frame->summary->marks };
     frame->summary->marks = mark;
+    wb_note_marked(frame->flow->program, value);
 }
 
 /* All elements are marked; the analysis marks one of them, and does not know the number. */
@@ -328,6 +333,9 @@ apply_summary(const struct wb_call *call, const struct wb_summary *summary)
     }
     for (const struct wb_objects *each = summary->updates; each; each = each->next) {
         if (frame->exempt) wb_note_update(frame, call->state, translate(call, each->object));
+    }
+    for (unsigned i = 0; i < call->count && i < 64; i++) {
+        if (summary->frees >> i & 1) wb_note_freed(frame, call->arguments[i]);
     }
     frame->summary->gives |= summary->gives;
     if (summary->collects) {
@@ -502,7 +510,7 @@ apply_unknown(const struct wb_call *call)
 static void
 evaluate_arguments(struct wb_call *call, const struct wb_node *first)
 {
-    const struct wb_function *function = call->node->function;
+    struct wb_function *function = call->node->function;
     struct wb_arena *arena = call->frame->flow->arena;
     unsigned count = 0;
 
@@ -513,7 +521,11 @@ evaluate_arguments(struct wb_call *call, const struct wb_node *first)
         call->nodes[call->count] = wb_without_casts(node);
         call->arguments[call->count] = wb_visit(call->frame, call->state, node);
         wb_note_registered(call->arguments[call->count]);
-        if (function) wb_note_held(function, call->arguments[call->count]);
+        if (function) {
+            wb_note_held(function, call->arguments[call->count]);
+            wb_note_passed(call->frame, function, call->count, call->arguments[call->count],
+                           call->nodes[call->count]);
+        }
         call->count++;
     }
 }

@@ -2,7 +2,7 @@
  * was noted of its stores. */
 #include "barriers/flow/facts.h"
 
-#include <string.h>
+#include "barriers/known.h"
 
 /* ---- uses ---- */
 
@@ -40,7 +40,7 @@ wb_marked_p(const struct wb_field *field, const struct wb_data_type *data_type)
 {
     const struct wb_field_use *use = wb_field_use(field, data_type);
 
-    return use->pinned || use->movable;
+    return use->pinned || use->movable || use->behind;
 }
 
 bool
@@ -107,15 +107,6 @@ wb_only_strings_p(const struct wb_symbol *address)
     return field && !field->holds_others;
 }
 
-static bool
-named_p(const struct wb_function *function, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (!strcmp(function->name, names[i])) return true;
-    }
-    return false;
-}
-
 bool
 wb_returns_string_p(const struct wb_function *function)
 {
@@ -129,7 +120,7 @@ wb_returns_string_p(const struct wb_function *function)
         "rb_usascii_str_new", "rb_usascii_str_new_cstr", "rb_utf8_str_new", "rb_utf8_str_new_cstr",
     };
 
-    return named_p(function, names, sizeof(names) / sizeof(names[0]));
+    return WB_ONE_OF_P(function, names);
 }
 
 bool
@@ -138,5 +129,5 @@ wb_converts_to_string_p(const struct wb_function *function)
     static const char *const names[] = {"rb_string_value", "rb_string_value_cstr",
                                         "rb_string_value_ptr"};
 
-    return named_p(function, names, sizeof(names) / sizeof(names[0]));
+    return WB_ONE_OF_P(function, names);
 }

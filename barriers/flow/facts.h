@@ -12,7 +12,8 @@ struct wb_field_use *wb_field_use_of(struct wb_arena *arena, struct wb_field *fi
 const struct wb_field_use *wb_field_use(const struct wb_field *field,
                                         const struct wb_data_type *data_type);
 
-/* True if the mark function of that type, or of any type, marks the field. */
+/* True if the mark function of that type marks the field, or what it leads to; or that of any type
+ * marks the field. */
 bool wb_marked_p(const struct wb_field *field, const struct wb_data_type *data_type);
 bool wb_marked_by_any_p(const struct wb_field *field);
 

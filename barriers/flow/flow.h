@@ -32,6 +32,7 @@ struct wb_summary {
     const struct wb_objects *marks;     /* values */
     bool                     gives;     /* it passes what its parameters lead to on to functions
                                          * that are not read */
+    uint64_t                 frees;     /* bit n: it frees what parameter n points to */
     const struct wb_objects *updates;   /* addresses at which it stores, if it runs in a GC */
     const struct wb_binding *writes;    /* pointers that it stores where its parameters point to */
 };

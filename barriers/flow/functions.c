@@ -115,7 +115,8 @@ note_mark(struct wb_flow *flow, const struct wb_symbol *value, bool movable,
     struct wb_field *behind = base->kind == WB_S_LOAD ? (struct wb_field *)wb_field_of(base->of) :
                               NULL;
     if (behind) wb_field_use_of(flow->arena, behind, data_type)->behind = true;
-    return field != NULL;
+    data_type->tables |= !field;
+    return field || (behind && wb_owned_p(behind->record, data_type));
 }
 
 /* Visits a function of the type with the data of an object of it. */

@@ -10,12 +10,10 @@
  */
 #include "barriers/flow/globals.h"
 
-#include <string.h>
+#include "barriers/known.h"
 
-/* The variable that the address begins at, perhaps through pointers. Returns NULL if it begins
- * elsewhere, or leads to the data of objects. */
-static struct wb_variable *
-variable_of(const struct wb_symbol *address)
+struct wb_variable *
+wb_global_at(const struct wb_symbol *address)
 {
     for (; address->of; address = address->of) {
         const struct wb_field *field = address->kind == WB_S_FIELD ? address->what : NULL;
@@ -28,14 +26,14 @@ variable_of(const struct wb_symbol *address)
 static bool
 of_global_p(const struct wb_symbol *value)
 {
-    return value->kind == WB_S_LOAD && variable_of(value->of) != NULL;
+    return value->kind == WB_S_LOAD && wb_global_at(value->of) != NULL;
 }
 
 void
 wb_note_global(const struct wb_symbol *address, const struct wb_symbol *value,
                const struct wb_place *place)
 {
-    struct wb_variable *variable = variable_of(address);
+    struct wb_variable *variable = wb_global_at(address);
 
     if (!variable || variable->foreign || variable->stored.file) return;
     if (value->kind == WB_S_CONSTANT || value->immortal || of_global_p(value)) return;
@@ -45,25 +43,36 @@ wb_note_global(const struct wb_symbol *address, const struct wb_symbol *value,
 void
 wb_note_registered(const struct wb_symbol *address)
 {
-    struct wb_variable *variable = variable_of(address);
+    struct wb_variable *variable = wb_global_at(address);
 
     if (variable) variable->registered = true;
 }
 
-void
-wb_note_held(const struct wb_function *function, struct wb_symbol *value)
+bool
+wb_holds_p(const struct wb_function *function)
 {
-    static const char *const holders[] = {
+    static const char *const names[] = {
         "rb_const_set", "rb_cv_set", "rb_cvar_set", "rb_define_class_variable", "rb_define_const",
         "rb_define_global_const", "rb_gc_mark", "rb_gc_mark_maybe", "rb_gc_mark_movable",
         "rb_gc_register_mark_object", "rb_iv_set", "rb_ivar_set", "rb_mark_hash", "rb_mark_set",
         "rb_mark_tbl", "rb_mark_tbl_no_pin",
     };
 
-    for (size_t i = 0; i < sizeof(holders) / sizeof(holders[0]); i++) {
-        if (strcmp(holders[i], function->name)) continue;
-        if (value->kind == WB_S_LOAD) wb_note_registered(value->of);
-        value->immortal |= value->kind == WB_S_UNKNOWN || value->kind == WB_S_FRESH;
+    return WB_ONE_OF_P(function, names);
+}
+
+void
+wb_note_held(const struct wb_function *function, struct wb_symbol *value)
+{
+    static const char *const containers[] = {
+        "rb_ary_push", "rb_ary_store", "rb_ary_unshift", "rb_hash_aset", "rb_struct_aset",
+    };
+    bool holds = wb_holds_p(function);
+
+    if (holds && value->kind == WB_S_LOAD) wb_note_registered(value->of);
+    if (value->kind == WB_S_UNKNOWN || value->kind == WB_S_FRESH ||
+        value->kind == WB_S_PARAMETER) {
+        value->immortal |= holds || WB_ONE_OF_P(function, containers);
     }
 }
 
@@ -75,8 +84,5 @@ wb_returns_immortal_p(const struct wb_function *function)
         "rb_define_module_id_under", "rb_define_module_under",
     };
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (!strcmp(names[i], function->name)) return true;
-    }
-    return false;
+    return WB_ONE_OF_P(function, names);
 }

@@ -3,6 +3,10 @@
 /* Which global variables hold VALUEs, and which of these the GC knows. */
 #include "barriers/flow/symbols.h"
 
+/* The variable that the address begins at, perhaps through pointers. Returns NULL if it begins
+ * elsewhere, or leads to the data of objects. */
+struct wb_variable *wb_global_at(const struct wb_symbol *address);
+
 /* Notes a store in the last visit, if it is into a global variable or into memory that only that
  * leads to. */
 void wb_note_global(const struct wb_symbol *address, const struct wb_symbol *value,
@@ -10,6 +14,9 @@ void wb_note_global(const struct wb_symbol *address, const struct wb_symbol *val
 
 /* Notes that a function gets that address: it may register it. */
 void wb_note_registered(const struct wb_symbol *address);
+
+/* True if the function marks the value that it gets, or puts it where it is marked. */
+bool wb_holds_p(const struct wb_function *function);
 
 /* Notes that a function gets that value: it may mark the value, or put it where it is marked. */
 void wb_note_held(const struct wb_function *function, struct wb_symbol *value);

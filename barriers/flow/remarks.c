@@ -8,19 +8,23 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "barriers/flow/blocks.h"
 #include "barriers/flow/facts.h"
 #include "report/text.h"
 
 const struct wb_rule_text wb_rules[WB_RULES] = {
     [WB_MOVED] = {"moved-reference",
                   "A reference is marked by rb_gc_mark_movable, and not updated after a move",
-                      true},
+                      WB_ERROR},
     [WB_UNMARKED] = {"unmarked-reference",
-                     "A reference is stored, and the mark function does not mark it", false},
-    [WB_UNPROTECTED] = {"could-be-protected", "A type is not WB_PROTECTED, and could be", false},
+                     "A reference is stored, and the mark function does not mark it", WB_NOTE},
+    [WB_UNPROTECTED] = {"could-be-protected", "A type is not WB_PROTECTED, and could be", WB_NOTE},
     [WB_UNREGISTERED] = {"unregistered-global",
-                         "A global variable holds a reference that the GC does not know", true},
+                         "A global variable holds a reference that the GC does not know", WB_ERROR},
+    [WB_OUTSIDE] = {"unmarked-memory",
+                    "Memory of malloc holds a reference that nothing marks or registers", WB_ERROR},
 };
 
 struct wb_remarker {
@@ -30,7 +34,7 @@ struct wb_remarker {
     struct wb_remark         **end;
 };
 
-static void __attribute__((format(printf, 4, 5)))
+static struct wb_remark * __attribute__((format(printf, 4, 5)))
 add_remark(struct wb_remarker *remarker, enum wb_rule rule, const char *field, const char *format,
            ...)
 {
@@ -42,13 +46,22 @@ add_remark(struct wb_remarker *remarker, enum wb_rule rule, const char *field, c
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     *remark = (struct wb_remark){ .rule = rule, .place = remarker->place,
-                                  .data_type = remarker->data_type, .field = field };
+                                  .data_type = remarker->data_type, .field = field,
+                                  .severity = wb_rules[rule].worst };
     remark->text = wb_name(remarker->program, text);
     *remarker->end = remark;
     remarker->end = &remark->next;
+    return remark;
 }
 
 /* ---- fields ---- */
+
+static bool
+of_values_p(const struct wb_type *type)
+{
+    while (type->kind == WB_ARRAY) type = type->to;
+    return type->kind == WB_VALUE;
+}
 
 /* True if a reference is stored in the field, and the type does not mark it. A store into an object
  * of unknown type may be into one of another type that marks the field. */
@@ -156,6 +169,90 @@ check_type(struct wb_remarker *remarker, const struct wb_findings *findings)
     }
 }
 
+/* ---- global variables, and memory of malloc ---- */
+
+static void
+check_variable(struct wb_remarker *remarker, const struct wb_variable *variable)
+{
+    if (!variable->stored.file || variable->registered) return;
+    remarker->place = variable->stored;
+    if (variable->type->kind == WB_VALUE) {
+        add_remark(remarker, WB_UNREGISTERED, variable->name,
+                   "global variable '%s' holds an object that the GC does not know: register "
+                   "it by rb_gc_register_address(&%s) before the first object is stored",
+                   variable->name, variable->name);
+    }
+    else {
+        add_remark(remarker, WB_UNREGISTERED, variable->name,
+                   "global variable '%s' leads to an object that the GC does not know: mark "
+                   "it, or call rb_gc_register_address for the place that holds it",
+                   variable->name);
+    }
+}
+
+/* True if it is known what the types mark to which the struct belongs. */
+static bool
+owners_known_p(const struct wb_record *record)
+{
+    for (const struct wb_owner *owner = record->owners; owner; owner = owner->next) {
+        const struct wb_data_type *type = owner->data_type;
+        if (!type->known || type->declares || (type->marks && !type->marks_seen)) return false;
+    }
+    return true;
+}
+
+/* A field of the data itself has the rule unmarked-reference. */
+static bool
+in_data_p(const struct wb_field *field)
+{
+    if (!of_values_p(field->type)) return false;
+    for (const struct wb_owner *owner = field->outer->owners; owner; owner = owner->next) {
+        if (owner->whole) return true;
+    }
+    return false;
+}
+
+/* What only a global variable leads to is surely wrong. An object may exist for a moment, as the
+ * state of a parser, and a library may forget what it got: that is a warning. */
+static void
+check_outside(struct wb_remarker *remarker, const struct wb_field *field)
+{
+    const struct wb_record *outer = field->outer, *kept;
+    bool pointer = !of_values_p(field->type);
+    const char *keeper;
+
+    if (!field->outside.file || field->held || outer->given || in_data_p(field)) return;
+    if (pointer && remarker->program->marks_unknown) return;
+    if (!owners_known_p(outer)) return;
+    kept = wb_kept_record(outer);
+    if (!kept && !outer->owners) return;
+    keeper = kept ? kept->keeper : outer->owners->data_type->name;
+    remarker->place = field->outside;
+    add_remark(remarker, WB_OUTSIDE, field->name,
+               "%s'%s' of '%s' holds an object in memory that the GC does not look into, and %s "
+               "leads to it: mark the object, or call rb_gc_register_address for its place",
+               pointer ? "what is behind " : "", field->name, outer->name, keeper)
+        ->severity = kept && kept->global ? WB_ERROR : WB_WARNING;
+}
+
+static void
+check_block(struct wb_remarker *remarker, const struct wb_block *block)
+{
+    if (!block->library || block->freed) return;
+    if (block->record && !block->record->keeper) {
+        char text[300];
+        snprintf(text, sizeof(text), "perhaps %s()", block->library);
+        block->record->keeper = wb_name(remarker->program, text);
+    }
+    if (block->field || block->variable) return;
+    if (!block->stored.file || block->held || remarker->program->marks_unknown) return;
+    remarker->place = block->stored;
+    add_remark(remarker, WB_OUTSIDE, NULL,
+               "memory that the GC does not look into holds an object, and perhaps %s() leads to "
+               "it: call rb_gc_register_address for its place",
+               block->library)->severity = WB_WARNING;
+}
+
 const struct wb_remark *
 wb_make_remarks(struct wb_program *program, const struct wb_findings *findings)
 {
@@ -173,29 +270,34 @@ wb_make_remarks(struct wb_program *program, const struct wb_findings *findings)
     }
     remarker.data_type = NULL;
     for (const struct wb_variable *each = program->globals; each; each = each->next) {
-        remarker.place = each->stored;
-        if (!each->stored.file || each->registered) continue;
-        if (each->type->kind == WB_VALUE) {
-            add_remark(&remarker, WB_UNREGISTERED, each->name,
-                       "global variable '%s' holds an object that the GC does not know: register "
-                       "it by rb_gc_register_address(&%s) before the first object is stored",
-                       each->name, each->name);
-        }
-        else {
-            add_remark(&remarker, WB_UNREGISTERED, each->name,
-                       "global variable '%s' leads to an object that the GC does not know: mark "
-                       "it, or call rb_gc_register_address for the place that holds it",
-                       each->name);
+        check_variable(&remarker, each);
+    }
+    for (const struct wb_block *each = program->blocks; each; each = each->next) {
+        check_block(&remarker, each);
+    }
+    for (const struct wb_record *each = program->records; each; each = each->next) {
+        for (const struct wb_field *field = each->fields; field; field = field->next) {
+            check_outside(&remarker, field);
         }
     }
     return first;
 }
 
+const char *
+wb_severity_name(const struct wb_remark *remark)
+{
+    static const char *const names[] = {
+        [WB_NOTE] = "note", [WB_WARNING] = "warning", [WB_ERROR] = "error",
+    };
+
+    return names[remark->severity];
+}
+
 size_t
-wb_count_remark_errors(const struct wb_remark *remarks)
+wb_count_faults(const struct wb_remark *remarks)
 {
     size_t count = 0;
 
-    for (; remarks; remarks = remarks->next) count += wb_rules[remarks->rule].error;
+    for (; remarks; remarks = remarks->next) count += remarks->severity > WB_NOTE;
     return count;
 }

@@ -9,14 +9,20 @@ enum wb_rule {
     WB_UNMARKED,    /* a reference is stored, and dmark does not mark it */
     WB_UNPROTECTED, /* the type could be WB_PROTECTED */
     WB_UNREGISTERED, /* a global variable holds a reference that the GC does not know */
+    WB_OUTSIDE,      /* the same of memory of malloc */
     WB_RULES
 };
 
-/* The name and the description of a rule, for programs. error: what it finds is certainly
- * wrong, so it is reported without --all. */
+enum wb_severity {
+    WB_NOTE,        /* reported with --all only */
+    WB_WARNING,     /* another place may hold the reference */
+    WB_ERROR        /* certainly wrong */
+};
+
+/* The name and the description of a rule, for programs. worst: of what it finds. */
 struct wb_rule_text {
-    const char *id, *description;
-    bool        error;
+    const char      *id, *description;
+    enum wb_severity worst;
 };
 extern const struct wb_rule_text wb_rules[WB_RULES];
 
@@ -26,6 +32,7 @@ struct wb_remark {
     const struct wb_data_type *data_type; /* NULL if the remark is about a variable */
     const char                *field;   /* NULL if the remark is about the type */
     const char                *text;    /* the message */
+    enum wb_severity           severity;
     struct wb_remark          *next;
 };
 
@@ -42,7 +49,10 @@ bool wb_lacking_p(const struct wb_data_type *type, const struct wb_finding *find
 const struct wb_remark *wb_make_remarks(struct wb_program *program,
                                         const struct wb_findings *findings);
 
-/* The number of remarks that are errors. */
-size_t wb_count_remark_errors(const struct wb_remark *remarks);
+/* "error", "warning" or "note". */
+const char *wb_severity_name(const struct wb_remark *remark);
+
+/* The number of remarks that are no notes. */
+size_t wb_count_faults(const struct wb_remark *remarks);
 
 #endif

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "barriers/flow/blocks.h"
 #include "barriers/flow/facts.h"
 #include "barriers/flow/globals.h"
 #include "barriers/flow/stored.h"
@@ -322,7 +323,9 @@ enter_store(struct wb_frame *frame, struct wb_state *state, struct wb_store *sto
 {
     if (frame->exempt) wb_note_update(frame, state, store->address);
     else note_place(frame, state, store->address, store->function, &store->place);
-    if (frame->exempt || !may_need_barrier_p(frame, state, store)) return;
+    if (frame->exempt) return;
+    wb_note_outside(frame, store->address, store->value, &store->place);
+    if (!may_need_barrier_p(frame, state, store)) return;
     if (!store->excuse && !ownerless_p(state, store)) store->excuse = why_harmless(state, store);
     if (store->late) resolve_store(frame, state, store, store->why);
     else wb_add_store(frame->flow->arena, &state->stores, store);
@@ -360,7 +363,7 @@ store_value(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *ad
         return;
     }
     wb_note_stored(frame->flow->arena, address, value, known_type_of(state, address));
-    if (frame->flow->reporting) wb_note_global(address, value, &node->place);
+    if (frame->flow->reporting && !frame->exempt) wb_note_global(address, value, &node->place);
     if (value->kind == WB_S_CONSTANT) return;
     struct wb_store *store = WB_NEW(frame->flow->arena, struct wb_store);
     *store = (struct wb_store){
@@ -442,12 +445,14 @@ adopt_stores(struct wb_frame *frame, struct wb_state *state, const struct wb_sym
  */
 static void
 store_pointer(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
-              struct wb_symbol *value)
+              const struct wb_type *type, struct wb_symbol *value)
 {
     struct wb_symbol *object = wb_parent_of(state, address), *base = wb_base_of(value);
     struct wb_data_type *data_type = (struct wb_data_type *)data_type_of(state, address);
     struct wb_field *field = (struct wb_field *)wb_field_of(address);
 
+    wb_note_pointer(frame, address, value, type,
+                    on_stack_p(wb_base_of(address)) ? NULL : data_type);
     if (!data_type || !field) return;
     if (base->kind == WB_S_DATA && value != base) {
         wb_field_use_of(frame->flow->arena, field, data_type)->behind = true;
@@ -465,7 +470,7 @@ wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *addre
     enum wb_type_kind kind = type ? type->kind : WB_OTHER;
 
     if (kind == WB_VALUE) store_value(frame, state, address, from, node, false);
-    else if (kind == WB_POINTER) store_pointer(frame, state, address, from);
+    else if (kind == WB_POINTER) store_pointer(frame, state, address, type, from);
     else if (kind == WB_ARRAY || kind == WB_RECORD) {
         copy_aggregate(frame, state, address, type, from, node);
     }

@@ -85,7 +85,7 @@ write_remark(struct report_json *json, const struct wb_remark *remark)
 
     report_json_begin(json, '{');
     report_json_member_text(json, "rule", wb_rules[remark->rule].id);
-    report_json_member_text(json, "severity", wb_rules[remark->rule].error ? "error" : "note");
+    report_json_member_text(json, "severity", wb_severity_name(remark));
     report_json_member_text(json, "file", place->file);
     report_json_member_unsigned(json, "line", place->line);
     report_json_member_unsigned(json, "column", place->column);
@@ -203,7 +203,7 @@ write_remark_result(struct report_json *json, const struct wb_remark *remark, co
     const struct wb_place *place = &remark->place;
 
     report_sarif_begin_result(json, wb_rules[remark->rule].id,
-                              wb_rules[remark->rule].error ? "error" : "note");
+                              wb_severity_name(remark));
     report_sarif_message(json, "message", remark->text);
     report_json_member_begin(json, "locations", '[');
     write_location(json, wb_shown_path(place->file, directory), place->line, place->column, NULL);
@@ -257,7 +257,7 @@ wb_report_sarif(FILE *out, const char *name, const struct wb_program *program,
         write_result(&json, findings->all + i, next - i, directory, seen != NULL);
     }
     for (; remarks; remarks = remarks->next) {
-        if (!all && !wb_rules[remarks->rule].error) continue;
+        if (!all && remarks->severity == WB_NOTE) continue;
         write_remark_result(&json, remarks, directory);
     }
     report_json_end(&json, ']');

@@ -23,7 +23,7 @@ write_failures(FILE *out, const struct wb_data_type *type, const struct wb_findi
         count++;
     }
     for (; remarks; remarks = remarks->next) {
-        if (remarks->data_type != type || !wb_rules[remarks->rule].error) continue;
+        if (remarks->data_type != type || remarks->severity == WB_NOTE) continue;
         wb_write_remark(out, remarks, directory);
         if (count++ == 0) *rule = wb_rules[remarks->rule].id;
     }

@@ -117,14 +117,14 @@ wb_write_remark(FILE *out, const struct wb_remark *remark, const char *directory
     const struct wb_place *place = &remark->place;
 
     fprintf(out, "%s:%u:%u: %s: %s\n", wb_shown_path(place->file, directory), place->line,
-            place->column, wb_rules[remark->rule].error ? "error" : "note", remark->text);
+            place->column, wb_severity_name(remark), remark->text);
 }
 
 void
 wb_report_remarks(FILE *out, const struct wb_remark *remarks, bool all, const char *directory)
 {
     for (; remarks; remarks = remarks->next) {
-        if (all || wb_rules[remarks->rule].error) wb_write_remark(out, remarks, directory);
+        if (all || remarks->severity > WB_NOTE) wb_write_remark(out, remarks, directory);
     }
 }
 

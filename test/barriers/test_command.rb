@@ -178,7 +178,7 @@ class TestBarriersCommand < Test::Unit::TestCase
     results = sarif["runs"].map { |run| run["results"] }
     assert_equal([3, 0], results.map(&:size))
     rules = sarif["runs"][0]["tool"]["driver"]["rules"].map { |rule| rule["id"] }
-    assert_equal(%w[missing-write-barrier missed-write-barrier moved-reference unmarked-reference could-be-protected unregistered-global], rules)
+    assert_equal(%w[missing-write-barrier missed-write-barrier moved-reference unmarked-reference could-be-protected unregistered-global unmarked-memory], rules)
     assert_equal([rules.first(1), ["error"]], [results[0].map { |each| each["ruleId"] }.uniq, results[0].map { |each| each["level"] }.uniq])
     place = results[0][0]["locations"][0]["physicalLocation"]
     assert_equal([5150, 3], place["region"].values_at("startLine", "startColumn"))

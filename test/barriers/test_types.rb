@@ -46,6 +46,29 @@ class TestBarriersTypes < Test::Unit::TestCase
     assert_equal(1, result.status)
   end
 
+  # A VALUE in memory of malloc that a global variable, an object or a library keeps, and that nothing marks or registers. What the
+  # source keeps right is not told.
+  def test_memory_of_malloc
+    path = "#{__dir__}/types/blocks.c"
+    wanted = File.readlines(path).each_with_index.filter_map { |line, index| [index + 1, *$1.split] if line =~ %r{// ((?:error|warning) un.*)} }
+    result = JSON.parse(barriers("--json", "--flags=#{HEADERS} -D_GNU_SOURCE", path).out)["extensions"][0]
+    assert_empty(result["findings"].reject { |each| each["certainty"] == "harmless" || each["severity"] == "note" })
+    remarks = result["remarks"].select { |each| each["severity"] != "note" }.sort_by { |each| each["line"] }
+    assert_equal(wanted, remarks.map { |each| [each["line"], each["severity"], each["rule"], *each["field"]] })
+    assert_equal({ 30 => "global variable 'list'", 91 => "an object ('whole_type')", 148 => "an object", 199 => "perhaps on_exit()" },
+                 remarks.to_h { |each| [each["line"], each["text"][/and (.*) leads to it/, 1]] }.slice(30, 91, 148, 199))
+  end
+
+  # Such warnings are shown and fail, as errors do.
+  def test_warnings_of_memory
+    path = "#{__dir__}/types/blocks.c"
+    result = barriers("--sarif", "--flags=#{HEADERS} -D_GNU_SOURCE", path)
+    levels = JSON.parse(result.out)["runs"][0]["results"].to_h { |each| [each["locations"][0]["physicalLocation"]["region"]["startLine"], each.values_at("ruleId", "level")] }
+    assert_equal({ 30 => %w[unmarked-memory error], 199 => %w[unmarked-memory warning] }, levels.slice(30, 199))
+    assert_equal(1, result.status)
+    assert_match(/type="unregistered-global"|type="unmarked-memory"/, barriers("--junit", "--flags=#{HEADERS} -D_GNU_SOURCE", path).out)
+  end
+
   # MRI's own extensions forget none.
   def test_mri
     %w[date json/generator json/parser stringio monitor strscan socket zlib].each do |name|
