@@ -11,7 +11,9 @@
  * So a fault is found in each run that passes it, and not only if a GC happens to come just there.
  *
  *   I1  An object is looked at only where a GC could look at it, too. At the barrier itself it may
- *       be half changed. For the same reason only the ractor that has begun to check is followed.
+ *       be half changed. So a pair is looked at by the ractor whose barrier it was, or while all
+ *       ractors are stopped. Of ractors that others run beside, only objects of their own are
+ *       followed: nobody else may change these.
  *   I2  Pairs of dead objects are forgotten when a GC has marked, before their slots are used
  *       again. All are forgotten when objects have moved.
  *
@@ -29,6 +31,7 @@ enum {
 
 struct early_pair {
     VALUE parent, child;
+    uint32_t ractor;     /* its number */
 };
 
 struct early_exposed {
@@ -38,7 +41,8 @@ struct early_exposed {
 };
 
 static struct {
-    const rb_ractor_t *ractor; /* that is followed; NULL: none */
+    bool on;
+    uint32_t ractor;     /* the number of the one that has begun to check */
     heapprof_stack_i *stack_i;
     uint32_t moves;      /* how many moves there had been when the pairs were noted */
     uint64_t large;      /* barriers of objects with many references */
@@ -83,6 +87,21 @@ early_refers_p(const struct early_pair *pair)
 }
 
 /* ---- the pairs ---- */
+
+HEAPPROF_COLD static uint32_t
+early_ractor(void)
+{
+    return GET_RACTOR()->pub.id;
+}
+
+/* Whether no other ractor changes the object. The ractor that has begun to check runs alone in
+ * most programs, so all of its objects are followed. */
+HEAPPROF_COLD static bool
+early_own_p(VALUE object)
+{
+    return early_ractor() == wb_early.ractor ||
+           (!RB_OBJ_SHAREABLE_P(object) && RB_BUILTIN_TYPE(object) != T_IMEMO);
+}
 
 /* A pair matches itself; one without a child, all of its parent. */
 HEAPPROF_COLD static bool
@@ -147,18 +166,19 @@ early_forget_moved(void)
 
 /* ---- events ---- */
 
-/* Looks at what barriers have told of since the last time. A second barrier that comes after the
- * store makes a first one good. */
+/* Looks at what this ractor's barriers have told of since the last time. A second barrier that
+ * comes after the store makes a first one good. */
 HEAPPROF_COLD static void
 early_look(bool may_collect)
 {
     size_t kept = 0;
 
-    if (GET_RACTOR() != wb_early.ractor) return;
+    if (!wb_early.on) return;
     early_forget_moved();
     for (size_t i = 0; i < wb_early.waiting_count; i++) {
         struct early_pair pair = wb_early.waiting[i];
-        if (early_skipped_p(pair.parent) || early_refers_p(&pair)) early_settle(&pair);
+        if (pair.ractor != early_ractor()) wb_early.waiting[kept++] = pair;
+        else if (early_skipped_p(pair.parent) || early_refers_p(&pair)) early_settle(&pair);
         else if (may_collect) early_expose(pair);
         else wb_early.waiting[kept++] = pair;
     }
@@ -180,11 +200,11 @@ early_malloc_i(void)
 HEAPPROF_COLD static void
 early_written(VALUE parent, VALUE child)
 {
-    if (GET_RACTOR() != wb_early.ractor || RB_SPECIAL_CONST_P(child) || child == parent ||
+    if (!wb_early.on || RB_SPECIAL_CONST_P(child) || child == parent || !early_own_p(parent) ||
         RVALUE_WB_UNPROTECTED(rb_gc_get_objspace(), parent))
         return;
     early_forget_moved();
-    early_wait((struct early_pair){ parent, child });
+    early_wait((struct early_pair){ parent, child, early_ractor() });
     call_owner(&heapprof_thread.own);
 }
 
@@ -203,14 +223,15 @@ early_remembered(VALUE object)
     wb_early.waiting_count = kept;
 }
 
-/* Reports the exposed pairs whose store has come. */
+/* Reports the exposed pairs whose store has come. stopped: all other ractors are. */
 HEAPPROF_COLD static void
-early_judge(heapprof_missed_i *missed_i)
+early_judge(heapprof_missed_i *missed_i, bool stopped)
 {
     if (wb_early.exposed_count == 0) return;
     early_look(false);
     for (size_t i = wb_early.exposed_count; i-- > 0;) {
         const struct early_exposed *exposed = &wb_early.exposed[i];
+        if (!stopped && exposed->pair.ractor != early_ractor()) continue;
         if (!early_refers_p(&exposed->pair)) continue;
         missed_i(&(struct heapprof_missed){ .parent = exposed->pair.parent,
                                             .child = exposed->pair.child,

@@ -287,7 +287,7 @@ HEAPPROF_COLD void
 rb_heapprof_gc_wbcheck_all(void)
 {
     wb.judge = followed_p();
-    early_judge(wb.missed_i);
+    early_judge(wb.missed_i, true);
     early_checked();
     check_all();
     follow_from_now();
@@ -300,6 +300,7 @@ rb_heapprof_wbcheck_begun(rb_objspace_t *objspace)
     wb.judge = !wb.incomplete && !wb.marking && wb.moves == rb_heapprof_gc_moves() &&
                wb.gc_count + 1 == objspace->profile.count;
     early_look(true);
+    early_judge(wb.missed_i, true);
     check_all();
     wb.gc_count = objspace->profile.count;
     wb.marking = true;
@@ -375,7 +376,7 @@ rb_heapprof_gc_wbcheck_newobj(void)
 HEAPPROF_COLD void
 rb_heapprof_gc_wbcheck_return(VALUE self)
 {
-    early_judge(wb.missed_i);
+    early_judge(wb.missed_i, false);
     if (!judged_receiver_p(self)) return;
     const struct wb_list *list = wb.last;
     const struct wb_parent *was = find_checked(self);
@@ -397,7 +398,8 @@ rb_heapprof_gc_wbcheck_return(VALUE self)
 HEAPPROF_COLD void
 rb_heapprof_gc_wbcheck_look_between(heapprof_stack_i *stack_i)
 {
-    wb_early.ractor = GET_RACTOR();
+    wb_early.on = true;
+    wb_early.ractor = early_ractor();
     wb_early.stack_i = stack_i;
     may_collect_i = early_malloc_i;
 }

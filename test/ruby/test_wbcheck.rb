@@ -306,6 +306,33 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
     assert_equal ["#{PAIR}Object, in HeapProfMissed#before_object#{BETWEEN}"], stress("pair.before_object(Object.new); pair.store(nil)")
   end
 
+  # Each Ractor looks at its own objects where it may collect.
+  def test_the_same_in_another_ractor
+    in_ractor = "Warning[:experimental] = false; Ractor.new { GC.start; own = HeapProfMissed.new; own.%s(String.new); GC.start; own.store(nil) }.take"
+    assert_equal ["#{PAIR}String, in HeapProfMissed#before_malloc#{BETWEEN}"], stress(in_ractor % "before_malloc")
+    assert_empty stress(in_ractor % "ahead") + stress(in_ractor % "twice") + stress(in_ractor % "absent")
+  end
+
+  def test_its_backtrace_is_that_of_the_ractor
+    run = wbcheck("stress", "#{FIXTURE}Warning[:experimental] = false\ndef keep(pair) = pair.before_malloc([])\nRactor.new { keep(own = HeapProfMissed.new); GC.start; own.store(nil) }.take")
+    assert_match(/#{BETWEEN}\n    in 'HeapProfMissed#before_malloc'\n    -:3:in 'Object#keep'\n    -:4:in 'block in <main>'\n/, run.err)
+  end
+
+  def test_none_is_found_where_ractors_work_at_the_same_time
+    assert_empty stress(<<~'RUBY')
+      Warning[:experimental] = false
+      4.times.map { Ractor.new { 500.times { |i| [i.to_s].to_h { |x| [x, { x => [x] }] } }; GC.start; 1 } }.each(&:take)
+    RUBY
+  end
+
+  # MRI's event of a new object would let a Ractor collect while another makes a class (trace-allocations-in-ractors.rb).
+  def test_ractors_make_classes_at_the_same_time
+    assert_empty stress(<<~'RUBY')
+      Warning[:experimental] = false
+      8.times.map { Ractor.new { 300.times { |i| Class.new { def a = 1 }.new.a; Struct.new(:a).new([i]).to_s }; 1 } }.each(&:take)
+    RUBY
+  end
+
   def test_it_is_not_if_nothing_can_collect_before_the_store
     assert_empty stress("3.times { pair.ahead(Object.new) }; pair.store(nil)")
   end
@@ -327,6 +354,8 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
     tally = "p (1..300).map(&:to_s).tally.size"
     load = "RubyVM::InstructionSequence.load_from_binary(RubyVM::InstructionSequence.compile('def f(a) = a.map { |x| x.to_s }; f([1])').to_binary).eval"
     assert_include wbcheck("stress", tally).err, "missed: Hash -> String, in Enumerable#tally#{BETWEEN}\n"
+    in_ractor = "Warning[:experimental] = false; Ractor.new { #{tally} }.take"
+    assert_include wbcheck("stress", in_ractor).err, "missed: Hash -> String, in Enumerable#tally#{BETWEEN}\n"
     assert_include wbcheck("stress", load).err,
                    "missed: T_IMEMO(iseq) -> T_IMEMO(iseq), in RubyVM::InstructionSequence.load_from_binary#{BETWEEN}\n"
   end
