@@ -77,6 +77,7 @@
     WORD(RUBY,       "--ruby",        NULL,      "Also leaks of Ruby itself") \
     WORD(UNDEFINED,  "--undefined",   NULL,      "Also uses of undefined values") \
     WORD(OBJECTS,    "--objects",     "[SIZE]",  "Also uses of dead objects") \
+    WORD(SIZES,      "--sizes",       NULL,      "Also types whose dsize is wrong") \
     WORD(GC_STRESS,  "--gc-stress",   "N",       "A GC at each Nth allocation") \
     WORD(ONLY,       "--only",        "NAME",    "Only leaks of this library") \
     WORD(SHOW,       "--show",        "KINDS",   "Which kinds of leaks are shown") \

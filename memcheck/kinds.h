@@ -4,8 +4,8 @@
 #include <stdbool.h>
 
 /* From the worst to the least serious. Kinds before DEFINITE are errors, which only Valgrind
- * sees, except that a process sees some mismatched frees itself. The rest are Valgrind's words for
- * blocks that are left at the end. */
+ * sees, except that a process sees some mismatched frees itself, and wrong sizes. The rest are
+ * Valgrind's words for blocks that are left at the end. */
 enum memcheck_kind {
     MEMCHECK_DEAD_OBJECT,
     MEMCHECK_USE_AFTER_FREE,
@@ -17,6 +17,7 @@ enum memcheck_kind {
     MEMCHECK_FATAL_SIGNAL,
     MEMCHECK_UNDEFINED,
     MEMCHECK_OTHER_ERROR,
+    MEMCHECK_WRONG_SIZE,
     MEMCHECK_DEFINITE,
     MEMCHECK_INDIRECT,
     MEMCHECK_POSSIBLE,

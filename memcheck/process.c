@@ -87,6 +87,7 @@ kind_of(const char *name)
     if (strcmp(name, memcheck_kind_names[MEMCHECK_MISMATCHED_FREE]) == 0)
         return MEMCHECK_MISMATCHED_FREE;
     if (strcmp(name, memcheck_kind_names[MEMCHECK_DEAD_OBJECT]) == 0) return MEMCHECK_DEAD_OBJECT;
+    if (strcmp(name, memcheck_kind_names[MEMCHECK_WRONG_SIZE]) == 0) return MEMCHECK_WRONG_SIZE;
     while (kind < MEMCHECK_REACHABLE && strcmp(memcheck_kind_names[kind], name) != 0) kind++;
     return (enum memcheck_kind)kind;
 }

@@ -70,6 +70,8 @@
       "or 0") \
     X(quarantine, BYTES, quarantine_bytes, "0", 0, 18446744073709551615, \
       "bytes of dead objects that are held back to find their uses, such as 256m; or 0: none") \
+    X(sizes, SWITCH, sizes, "0", 0, 1, \
+      "1 (memcheck compares what dsize functions say with what objects hold) or 0") \
     X(gc_stress, COUNT, gc_stress, "0", 0, 1000000000, \
       "after how many allocations there is a GC, such as 100; or 0: as always")
 
@@ -96,6 +98,7 @@ struct heapprof_options {
     bool     lifetimes;      /* count of each site how old its dead were */
     bool     memcheck;       /* free everything at the end; the file has the blocks that are left */
     uint64_t quarantine_bytes; /* how many bytes of dead objects are held back; 0: none */
+    bool     sizes;          /* at the end, compare dsize functions with what objects hold */
     uint32_t gc_stress;      /* a GC at each allocation of this number; 0: none */
     bool     named;          /* out is not the default */
     char     out[HEAPPROF_OUT_MAX]; /* template */

@@ -70,8 +70,9 @@ settings(const struct cli_memcheck_run *run)
     if (!before || !strcmp(before, "0")) before = "";
     if (!strncmp(before, "1", 1) && (!before[1] || before[1] == ',')) before += before[1] ? 2 : 1;
     object_settings(run, objects);
-    if (asprintf(&text, SETTINGS "%s%s%s,memcheck=1,out=%s/%%p-%%t.pb.gz", *before ? "," : "",
-                 before, objects, run->directory) < 0)
+    if (asprintf(&text, SETTINGS "%s%s%s%s,memcheck=1,out=%s/%%p-%%t.pb.gz", *before ? "," : "",
+                 before, objects, run->cli->values[CLI_SIZES] ? ",sizes=1" : "",
+                 run->directory) < 0)
         return NULL;
     return text;
 }
@@ -292,6 +293,8 @@ memcheck(struct cli *cli)
         return CLI_USAGE;
     if (cli->values[CLI_UNDEFINED] && !run.question.valgrind)
         return cli_usage(cli, "--undefined works only with --engine=valgrind");
+    if (cli->values[CLI_SIZES] && run.question.valgrind)
+        return cli_usage(cli, "--sizes works only with --engine=vm");
     if (read_suppressions(&run) && cli_memcheck_read_baseline(&run) && make_directory(&run)) {
         status =
             run.question.valgrind ? run_under_valgrind(&run) : run_command(&run, cli->operands);
@@ -309,6 +312,9 @@ static const struct cli_option options[] = {
     { CLI_OBJECTS, NULL,
       "Also uses of dead objects, whose memory is not used again until there are this many bytes "
       "of them (default: 256m); each object takes 4 KB, except with Valgrind" },
+    { CLI_SIZES, NULL,
+      "Also types of typed data whose dsize says less than half of what their objects hold at the "
+      "end, or more than twice as much" },
     { CLI_GC_STRESS, NULL,
       "A full garbage collection at each Nth allocation, so that forgotten objects die soon" },
     { CLI_ONLY, NULL,

@@ -49,6 +49,13 @@ path_with_caller(uint32_t path, uint32_t caller)
     return whole == HEAPPROF_NO_STACK ? path : whole;
 }
 
+/* A caller is known by its return address, which is behind its first byte. */
+HEAPPROF_COLD uint32_t
+rb_heapprof_gc_path_to(uintptr_t function)
+{
+    return path_with_caller(0, identity_of_caller(function + 1));
+}
+
 /* Returns 0 when memory is refused. */
 HEAPPROF_COLD static uint32_t
 site_of_asking(uint32_t stack, uint32_t label, const struct asking *asking)

@@ -261,13 +261,18 @@ void rb_heapprof_gc_each_finalizer(void (*function)(VALUE object, VALUE finalize
 /* Takes the finalizers away from all objects: they will not run. */
 void rb_heapprof_gc_drop_finalizers(void);
 
-/* each_foreign calls function with the words by which each object of an extension leads to its
- * memory: its struct, or the pointer to that. each_fiber calls function with the struct
+/* each_foreign calls function with each object of an extension, and the words by which it leads to
+ * its memory: its struct, or the pointer to that. each_fiber calls function with the struct
  * rb_fiber_struct of each fiber that is an object and has not ended. All ractors are stopped.
  * function makes no Ruby object and starts no GC. */
-void rb_heapprof_gc_each_foreign(void (*function)(uintptr_t begin, uintptr_t end, void *data),
+void rb_heapprof_gc_each_foreign(void (*function)(VALUE object, uintptr_t begin, uintptr_t end,
+                                                  void *data),
                                  void *data);
 void rb_heapprof_gc_each_fiber(void (*function)(void *fiber, void *data), void *data);
+
+/* A path of C functions (tables.h) that has this function alone. Returns 0 when memory is refused.
+ * Within begin_change and end_change. */
+uint32_t rb_heapprof_gc_path_to(uintptr_t function);
 
 /* gone_p: the object is dead but not swept. was_gone_p: it was so when copies began, if it was in
  * the tables then. memsize: what memsize says of it. */

@@ -2,7 +2,7 @@
  * (vm/memcheck/held.c). Compiled inside gc.c. */
 
 struct foreign_visit {
-    void (*function)(uintptr_t begin, uintptr_t end, void *data);
+    void (*function)(VALUE object, uintptr_t begin, uintptr_t end, void *data);
     void *data;
     struct reach_range vm;         /* the library that has the VM */
 };
@@ -28,12 +28,12 @@ visit_foreign_i(VALUE object, size_t slot_bytes, void *data)
 
     if (visit->vm.begin <= type && type < visit->vm.end) return;
     if (typed && RTYPEDDATA_EMBEDDED_P(object)) {
-        visit->function((uintptr_t)RTYPEDDATA_GET_DATA(object), (uintptr_t)object + slot_bytes,
-                        visit->data);
+        visit->function(object, (uintptr_t)RTYPEDDATA_GET_DATA(object),
+                        (uintptr_t)object + slot_bytes, visit->data);
     }
     else {
-        visit->function((uintptr_t)&DATA_PTR(object), (uintptr_t)(&DATA_PTR(object) + 1),
-                        visit->data);
+        visit->function(object, (uintptr_t)&DATA_PTR(object),
+                        (uintptr_t)(&DATA_PTR(object) + 1), visit->data);
     }
 }
 
@@ -44,7 +44,8 @@ visit_foreign_of_page_i(const struct heap_page *page, void *data)
 }
 
 HEAPPROF_COLD void
-rb_heapprof_gc_each_foreign(void (*function)(uintptr_t begin, uintptr_t end, void *data),
+rb_heapprof_gc_each_foreign(void (*function)(VALUE object, uintptr_t begin, uintptr_t end,
+                                             void *data),
                             void *data)
 {
     struct foreign_visit visit = { .function = function, .data = data };

@@ -31,7 +31,7 @@
     T(OF, "of") \
     T(CORE, "core") T(EXTENSION, "extension") T(NO_FRAME, "[no frame]") T(UNKNOWN, "[unknown]") \
     T(ADDRESS, "address") T(CALLED_BY, "called_by") T(MISMATCHED_FREE, "mismatched_free") \
-    T(DEAD_OBJECT, "dead_object") T(COLLECTED, "collected") \
+    T(DEAD_OBJECT, "dead_object") T(COLLECTED, "collected") T(WRONG_SIZE, "wrong_size") \
     T(ALLOCATED, "allocated") T(PAIR, "pair") T(WHAT, "what") \
     T(TO_RUBY, "memory of malloc was given to xfree or xrealloc") \
     T(TO_LIBC, "memory of xmalloc was given to free or realloc")
@@ -115,6 +115,8 @@ name_nodes(struct leak_encoder *encoder)
         name_stack(encoder, uses->all[i].object.stack);
         name_stack(encoder, uses->all[i].gc.stack);
     }
+    for (size_t i = 0; i < encoder->profile->wrong_size_count; i++)
+        name_stack(encoder, encoder->profile->wrong_sizes[i].code.stack);
 }
 
 static uint32_t
@@ -347,8 +349,27 @@ write_use(struct leak_encoder *encoder, const struct heapprof_use *one, uint32_t
 }
 
 static void
+write_wrong_size(struct leak_encoder *encoder, const struct heapprof_wrong_size *one,
+                 uint32_t number)
+{
+    const struct error_code code = { one->code, TEXT_WRONG_SIZE, true, 1, 0 };
+    const char *type = rb_heapprof_strings_get(&encoder->profile->tables->strings, one->type, NULL);
+    char what[1200];
+
+    snprintf(what, sizeof(what),
+             one->said < one->held
+                 ? "%.1000s: it says %" PRIu64 " bytes of %" PRIu32 " %s, and %" PRIu64
+                   " bytes are theirs alone"
+                 : "%.1000s: it says %" PRIu64 " bytes of %" PRIu32 " %s, and %" PRIu64
+                   " bytes are all that can be found",
+             type, one->said, one->objects, one->objects == 1 ? "object" : "objects", one->held);
+    write_code(encoder, &code, text_id(encoder, what), number);
+}
+
+static void
 write_errors(struct leak_encoder *encoder)
 {
+    const struct heapprof_leak_profile *profile = encoder->profile;
     const struct heapprof_mismatches *mismatches = &encoder->profile->tables->mismatches;
     const struct heapprof_uses *uses = &encoder->profile->tables->uses;
     uint32_t number = 0;
@@ -356,6 +377,8 @@ write_errors(struct leak_encoder *encoder)
     for (uint32_t i = 0; i < mismatches->count; i++)
         write_mismatch(encoder, &mismatches->all[i], ++number);
     for (uint32_t i = 0; i < uses->count; i++) write_use(encoder, &uses->all[i], ++number);
+    for (size_t i = 0; i < profile->wrong_size_count; i++)
+        write_wrong_size(encoder, &profile->wrong_sizes[i], ++number);
 }
 
 /* ---- the whole ---- */

@@ -51,6 +51,7 @@ const std::map<std::string, Range> kNumbers = {
     {"memcheck", {0, 1, false}},
     {"labels", {0, 60000, false}},
     {"quarantine", {0, UINT64_MAX, true}},
+    {"sizes", {0, 1, false}},
     {"gc_stress", {0, 1000000000, false}},
 };
 
@@ -190,6 +191,7 @@ RequireSame(const Model &model, const heapprof_options &options)
     REQUIRE(options.keep == model.Number("keep", 10));
     REQUIRE(options.labels == model.Number("labels", 1000));
     REQUIRE(options.quarantine_bytes == model.Number("quarantine", 0));
+    REQUIRE(options.sizes == (model.Number("sizes", 0) == 1));
     REQUIRE(options.gc_stress == model.Number("gc_stress", 0));
     bool several = options.every_ms > 0 || options.signal > 0;
     REQUIRE(options.out == (several && !model.named ? HEAPPROF_OUT_NUMBERED : model.out));

@@ -222,6 +222,40 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     end
   end
 
+  # ---- sizes ----
+
+  # What the type's dsize says of how many objects, and what they hold: 4,096 bytes and the struct, as the allocator rounds them.
+  WRONG_SIZES = {
+    "little" => [%r{\Aheapprof_sizes/little: it says 160 bytes of 10 objects, and 41\d{3} bytes are theirs alone\z}, "says_struct"],
+    "much" => [%r{\Aheapprof_sizes/much: it says 4112 bytes of 1 object, and \d\d bytes are all that can be found\z}, "says_text"],
+  }.freeze
+
+  def sizes(kind) = check("KEPT = Array.new(10) { HeapProfSizes.#{kind} }\n", "--sizes")
+
+  def test_a_dsize_that_says_too_little_or_too_much_is_an_error
+    WRONG_SIZES.each do |kind, (what, function)|
+      ran = sizes(kind)
+      assert_equal [42, 1], [ran.status, ran.json["processes"][0]["errors"]], "#{kind} #{ran.err}"
+      record, *others = ran.json["processes"][0]["records"]
+      assert_empty others, kind
+      assert_equal ["wrong_size", 1, function, "heapprof_memcheck.so", 2],
+                   [*record.values_at("kind", "times", "function", "library"), record["frames"][0]["line"]]
+      assert_match what, record["what"]
+    end
+  end
+
+  def test_a_dsize_that_is_right_or_leaves_out_what_is_shared_is_none
+    %w[right embedded shared cached silent].each do |kind|
+      ran = sizes(kind)
+      assert_equal [0, []], [ran.status, ran.json["processes"][0]["records"]], kind
+    end
+  end
+
+  def test_sizes_are_compared_only_if_that_is_asked_for
+    assert_equal 0, check("KEPT = HeapProfSizes.little").status
+    assert_match(/--sizes works only with --engine=vm/, heapprof("memcheck", "--sizes", "--engine=valgrind", "ruby").err)
+  end
+
   # ---- causes ----
 
   CALLS = "M = HeapProfMemcheck\nM.lose(1000)\nM.lose(2000)\n3.times { M.lose(10) }\nM.lose_list(3)\n"

@@ -122,7 +122,7 @@ rb_heapprof_held_add_stacks(struct heapprof_held *held, uintptr_t innermost)
 /* ---- objects ---- */
 
 static void
-lead_on_i(uintptr_t begin, uintptr_t end, void *lost)
+lead_on_i(VALUE unused, uintptr_t begin, uintptr_t end, void *lost)
 {
     rb_heapprof_lost_root_of(lost, begin, end);
 }

@@ -27,6 +27,7 @@
 #include "pprof/gzip.h"
 #include "profiler/leaks/profile.h"
 #include "vm/run/run.h"
+#include "vm/memcheck/sizes.h"
 #include "vm/memcheck/valgrind.h"
 #include "internal/vm.h"
 #include "vm_core.h"
@@ -65,6 +66,18 @@ rb_heapprof_memcheck_note_process(void)
     before.origin = rb_heapprof_origin_intern(&rb_heapprof.tables.strings);
 }
 
+/* While all objects are there. */
+static void
+find_wrong_sizes(void)
+{
+    struct heapprof_symbol_name ruby;
+    bool own_work = rb_heapprof_gc_begin_own_work();
+
+    rb_heapprof_caller_names_find();
+    rb_heapprof_sizes_find(rb_heapprof_memcheck_core(&ruby));
+    rb_heapprof_gc_end_own_work(own_work);
+}
+
 void
 rb_heapprof_memcheck_prepare(void)
 {
@@ -73,6 +86,7 @@ rb_heapprof_memcheck_prepare(void)
     rb_vm_barrier();
     rb_heapprof_gc_resolve_all();
     rb_heapprof_names_refresh();
+    if (rb_heapprof.run.options.sizes) find_wrong_sizes();
     rb_heapprof_gc_begin_change();
     before.fiber_stack_bytes = fiber_stack_bytes();
     rb_heapprof_memcheck_note_process();
@@ -128,11 +142,13 @@ static char *
 encode(const struct heapprof_lost *lost, enum heapprof_leaks_known known, size_t *size)
 {
     struct heapprof_symbol_name ruby;
+    size_t wrong;
     struct libraries libraries = { .length = strlen(LIBRARIES), .text = LIBRARIES };
     const struct heapprof_leak_profile profile = {
         .tables = &rb_heapprof.tables, .lost = lost, .origin = before.origin, .known = known,
         .build = rb_heapprof_description, .core = rb_heapprof_memcheck_core(&ruby),
         .libraries = libraries.text,
+        .wrong_sizes = rb_heapprof_sizes_wrong(&wrong), .wrong_size_count = wrong,
         .dropped = rb_heapprof_gc_account().dropped, .each_block = rb_heapprof_valgrind_p(),
         .interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.run.options),
         .start_ns = rb_heapprof.run.start_ns, .time_ns = rb_heapprof_clock_ns(CLOCK_REALTIME),

@@ -360,6 +360,7 @@ memcheck_keep_middle(VALUE self, VALUE bytes)
 
 void memcheck_define_errors(VALUE module);
 void memcheck_define_resources(VALUE module);
+void memcheck_define_sizes(void);
 
 void
 Init_heapprof_memcheck(void)
@@ -385,6 +386,7 @@ Init_heapprof_memcheck(void)
     rb_define_module_function(module, "lose_through", memcheck_lose_through, 0);
     memcheck_define_errors(module);
     memcheck_define_resources(module);
+    memcheck_define_sizes();
     rb_define_module_function(module, "lose_unloaded", memcheck_lose_unloaded, 2);
     rb_define_module_function(module, "unfreed", memcheck_unfreed, 0);
     rb_define_module_function(module, "shallow", memcheck_shallow, 0);

@@ -553,6 +553,7 @@ const char kSarifRules[] =
     "{\"id\":\"fatal_signal\",\"shortDescription\":{\"text\":\"fatal signal\"}},"
     "{\"id\":\"undefined\",\"shortDescription\":{\"text\":\"undefined value\"}},"
     "{\"id\":\"other_error\",\"shortDescription\":{\"text\":\"error\"}},"
+    "{\"id\":\"wrong_size\",\"shortDescription\":{\"text\":\"wrong dsize\"}},"
     "{\"id\":\"definite\",\"shortDescription\":{\"text\":\"definitely lost\"}},"
     "{\"id\":\"indirect\",\"shortDescription\":{\"text\":\"indirectly lost\"}},"
     "{\"id\":\"possible\",\"shortDescription\":{\"text\":\"possibly lost\"}},"
@@ -569,7 +570,7 @@ TEST(Memcheck, TheReportForCodeScanning) {
                   "{\"executionSuccessful\":true,\"commandLine\":\"app.rb\",\"processId\":12,"
                   "\"properties\":{\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0,"
                   "\"suppressed\":0,\"baseline\":0}}}],\"results\":[\n"
-                  "{\"ruleId\":\"definite\",\"level\":\"error\",\"ruleIndex\":10,\"message\":{"
+                  "{\"ruleId\":\"definite\",\"level\":\"error\",\"ruleIndex\":11,\"message\":{"
                   "\"text\":\"definitely lost: 10 bytes in 1 block, "
                   "which alone lead to 20 bytes in 2 blocks, asked for by parse "
                   "(parser.so)\"},\"locations\":[" +

@@ -36,7 +36,7 @@ struct Parsed {
 
 const char kKnown[] =
     "known keys are interval, malloc_interval, malloc, out, every, signal, keep, depth, labels, "
-    "memory, seed, gc, owners, rss, peak, lifetimes, memcheck, quarantine, gc_stress";
+    "memory, seed, gc, owners, rss, peak, lifetimes, memcheck, quarantine, sizes, gc_stress";
 
 heapprof_options
 On(const std::string &text)
