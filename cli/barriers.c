@@ -130,6 +130,8 @@ const struct cli_command cli_barriers_command = {
         "or a compile_commands.json. It "
         "runs nothing of them. All files together are one extension; a file without a Makefile "
         "beside it gets the headers of $RUBY, or of the ruby in PATH.\n\n"
+        "Also reports objects that the GC does not know: in a global variable, or in memory of "
+        "malloc that something keeps, and marked or registered by nothing.\n\n"
         "With --confirm it first runs the command behind \"--\" under RUBY_WBCHECK. Then it prints "
         "a table with a verdict for each "
         "store. `confirmed`: the collector missed a barrier at that field of that type, in a "
@@ -142,7 +144,8 @@ const struct cli_command cli_barriers_command = {
         "run the ruby that heapprof came "
         "with. Its output goes to stderr. Without DIR or FILE the current directory is "
         "searched.\n\n"
-        "Exit status: 0 if no barrier is missing, 1 if one is, 2 if something could not be read.",
+        "Exit status: 0 if nothing is missing, 1 if a barrier is or if the GC does not know an "
+        "object, 2 if something could not be read.",
     .options = options,
     .examples = examples,
     .least = 1,
