@@ -287,6 +287,10 @@ ENGINE = vm
 check-leaky-gems: installed
 	$(Q) $(prefix)/bin/ruby test/leaky_gems/run $(prefix)/bin/heapprof $(ENGINE)
 
+# The table of doc/barriers-gems.md, from RubyGems. Fails if a finding is not judged.
+barriers-gems: heapprof installed
+	$(Q) $(prefix)/bin/ruby test/barriers/gems_table $(prefix)/bin/heapprof
+
 # puma under load, with profiles by timer, by signal and over HTTP at once.
 SERVER_SECONDS = 10
 
@@ -437,7 +441,7 @@ $(UNIT)/%_fuzz.o: test/fuzz/%_fuzz.cc
 .PHONY: check-accuracy check-large check-upstream check-descriptor-aarch64
 .PHONY: check-descriptor-variants check-upstream-barriers check-upstream-graph
 .PHONY: check-upstream-fixes check-programs check-first-use check-server check-proxies check-heaps check-labels check-guides
-.PHONY: check-dist check-barriers-package check-deb check-gems check-leaky-gems units units-asan units-tsan check-unit
+.PHONY: barriers-gems check-dist check-barriers-package check-deb check-gems check-leaky-gems units units-asan units-tsan check-unit
 .PHONY: check-unit-malloc check-sanitizers check-asan check-tsan unit-tools torture
 .PHONY: check-torture check-attached fuzz fuzz-corpus fuzz-build run-fuzz run-fuzz-corpus
 .PHONY: run-fuzz-build check-status help
