@@ -52,7 +52,7 @@ KEPT = build/kept
 
 # The descriptor of the other machine that MRI is built for most, held against what the compiler says there.
 check-descriptor-aarch64: ruby-aarch64
-	+$(Q) DESCRIPTOR_IMAGE=$(CURDIR)/build/aarch64/miniruby DESCRIPTOR_EMULATOR="qemu-aarch64-static -L $(AARCH64_ROOT)" \
+	+$(Q) DESCRIPTOR_IMAGE=$(CURDIR)/build/aarch64/ruby DESCRIPTOR_EMULATOR="qemu-aarch64-static -L $(AARCH64_ROOT)" \
 		$(MAKE) check-ruby RUBY_TESTS=$(CURDIR)/test/ruby/test_descriptor.rb SCRIPTS_TESTS=
 
 # The same in other builds of MRI, and what `heapprof` reads by it there: with a shared library; not position-independent,

@@ -136,10 +136,12 @@ class TestHeapProfDescriptor < Test::Unit::TestCase
   # The emulator waits for gdb at a socket.
   def ask_gdb_of_another_machine
     pid = spawn(*EMULATOR.split, "-g", "socket", image, "--version", out: File::NULL, err: File::NULL)
-    sleep 0.01 until File.exist?("socket") || Process.wait(pid, Process::WNOHANG)
+    ended = nil
+    sleep 0.01 until File.exist?("socket") || (ended = Process.wait(pid, Process::WNOHANG))
+    ended and flunk "#{EMULATOR} #{image}: #{$?}"
     gdb("gdb-multiarch", image, "DESCRIPTOR_TARGET" => "socket")
   ensure
-    Process.wait(pid) if pid
+    Process.wait(pid) if pid && !ended
   end
 
   def image = IMAGE || EnvUtil.rubybin
