@@ -43,6 +43,24 @@ class TestScriptsPrepare < Test::Unit::TestCase
     end
   end
 
+  def test_an_extension_with_other_files_gets_another_makefile
+    with_tree do |repository|
+      %w[extconf.rb one.c].each { |file| repository.write("test/ext/ours/#{file}", "") }
+      repository.run!("prepare", "--tests")
+      made = "build/ruby/ext/-test-/heapprof_ours/Makefile"
+      repository.write(made, "")
+      repository.run!("prepare")
+      assert_path_exist repository.path(made)
+      repository.write("test/ext/ours/two.c", "")
+      repository.run!("prepare")
+      refute_path_exist repository.path(made)
+      repository.write(made, "")
+      File.delete(repository.path("test/ext/ours/one.c"))
+      repository.run!("prepare")
+      refute_path_exist repository.path(made)
+    end
+  end
+
   def test_nothing_is_written_when_nothing_changed
     with_tree do |repository|
       before = ages(repository)
