@@ -5,8 +5,9 @@
  */
 #include "base/array.h"
 
+#include "base/aside.h"
+
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FIRST_CAPACITY 16
@@ -26,7 +27,7 @@ rb_heapprof_array_grow(void **array, size_t *capacity, size_t count, size_t elem
      * pointer. */
     void *elements;
     memcpy(&elements, array, sizeof(elements));
-    elements = realloc(elements, larger * element_bytes);
+    elements = rb_heapprof_aside_realloc(elements, larger * element_bytes);
     if (!elements) return false;
     memcpy(array, &elements, sizeof(elements));
     *capacity = larger;

@@ -13,8 +13,9 @@
  */
 #include "pprof/gzip.h"
 
+#include "base/aside.h"
+
 #include <limits.h>
-#include <stdlib.h>
 #include <zlib.h>
 
 #define WINDOW_BITS_GZIP (15 + 16)
@@ -46,21 +47,35 @@ deflate_all(z_stream *stream, const char *data, size_t size, char *out, size_t c
     return status == Z_STREAM_END ? written : 0;
 }
 
+static voidpf
+allocate(voidpf data, uInt count, uInt bytes)
+{
+    (void)data;
+    return rb_heapprof_aside_zeroed(count, bytes);
+}
+
+static void
+release(voidpf data, voidpf block)
+{
+    (void)data;
+    rb_heapprof_aside_free(block);
+}
+
 char *
 rb_heapprof_gzip(const char *data, size_t size, size_t *gzip_size)
 {
-    z_stream stream = {0};
+    z_stream stream = {.zalloc = allocate, .zfree = release};
 
     if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_BITS_GZIP,
                      MEM_LEVEL_DEFAULT, Z_DEFAULT_STRATEGY) != Z_OK) {
         return NULL;
     }
     size_t capacity = deflateBound(&stream, size);
-    char *out = malloc(capacity);
+    char *out = rb_heapprof_aside_alloc(capacity);
     *gzip_size = out ? deflate_all(&stream, data, size, out, capacity) : 0;
     deflateEnd(&stream);
     if (*gzip_size == 0) {
-        free(out);
+        rb_heapprof_aside_free(out);
         return NULL;
     }
     return out;

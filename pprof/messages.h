@@ -12,6 +12,8 @@
 
 #include "ruby-upb.h"
 
+#include "base/aside.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,20 +114,37 @@ field_modifiers(const field_descriptor *descriptor)
     return kUpb_FieldModifier_IsRepeated | kUpb_FieldModifier_IsPacked;
 }
 
+static void *
+arena_memory(upb_alloc *alloc, void *block, size_t old_bytes, size_t bytes)
+{
+    (void)alloc, (void)old_bytes;
+    if (bytes > 0) return rb_heapprof_aside_realloc(block, bytes);
+    rb_heapprof_aside_free(block);
+    return NULL;
+}
+
+/* Returns NULL if there is no memory. */
+static upb_Arena *
+new_arena(void)
+{
+    static upb_alloc alloc = { arena_memory };
+    return upb_Arena_Init(NULL, 0, &alloc);
+}
+
 /* upb works the layout out in scratch space. If it grew that space and memory were refused, it
  * would lose the space. So there is enough from the start. */
 static upb_MiniTable *
 make_table(const char *fields, size_t length, upb_Arena *arena)
 {
     size_t size = 1024;
-    void *scratch = malloc(size);
+    void *scratch = rb_heapprof_aside_alloc(size);
     upb_Status status;
 
     if (!scratch) return NULL;
     upb_Status_Clear(&status);
     upb_MiniTable *table = upb_MiniTable_BuildWithBuf(
         fields, length, kUpb_MiniTablePlatform_Native, arena, &scratch, &size, &status);
-    free(scratch);
+    rb_heapprof_aside_free(scratch);
     return table;
 }
 
@@ -188,7 +207,7 @@ messages_load(struct messages *messages)
 {
     const char *bytes = (const char *)heapprof_pprof_descriptor;
     size_t size = sizeof(heapprof_pprof_descriptor), count;
-    upb_Arena *arena = messages->arena = upb_Arena_New();
+    upb_Arena *arena = messages->arena = new_arena();
     google_protobuf_FileDescriptorSet *set =
         arena ? google_protobuf_FileDescriptorSet_parse(bytes, size, arena) : NULL;
 

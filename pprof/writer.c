@@ -17,6 +17,7 @@
 #include "pprof/writer.h"
 
 #include "base/array.h"
+#include "base/aside.h"
 #include "base/utf8.h"
 #include "pprof/messages.h"
 
@@ -108,7 +109,7 @@ static void
 begin_part(struct heapprof_writer *writer)
 {
     writer->part_items = 0;
-    writer->arena = upb_Arena_New();
+    writer->arena = new_arena();
     if (!writer->arena) writer->failed = true;
     writer->profile = new_message(writer, writer->messages.tables[Profile]);
 }
@@ -315,7 +316,7 @@ rb_heapprof_writer_failed_p(const struct heapprof_writer *writer)
 struct heapprof_writer *
 rb_heapprof_writer_open(void)
 {
-    struct heapprof_writer *writer = calloc(1, sizeof(*writer));
+    struct heapprof_writer *writer = rb_heapprof_aside_zeroed(1, sizeof(*writer));
 
     if (!writer) return NULL;
     writer->failed = !messages_load(&writer->messages);
@@ -332,12 +333,12 @@ rb_heapprof_writer_close(struct heapprof_writer *writer, size_t *size)
     end_part(writer);
     messages_free(&writer->messages);
     if (writer->failed) {
-        free(writer->bytes);
+        rb_heapprof_aside_free(writer->bytes);
     }
     else {
         bytes = writer->bytes;
         *size = writer->size;
     }
-    free(writer);
+    rb_heapprof_aside_free(writer);
     return bytes;
 }

@@ -23,6 +23,7 @@
  * told of a change does not allocate either.
  */
 #include "profiler/copies.h"
+#include "base/aside.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -281,7 +282,7 @@ struct heapprof_copies *
 rb_heapprof_copies_begin(const struct heapprof_tables *tables, const struct heapprof_facts *facts,
                          const struct heapprof_asks *asks)
 {
-    struct heapprof_copies *copies = calloc(1, sizeof(*copies));
+    struct heapprof_copies *copies = rb_heapprof_aside_zeroed(1, sizeof(*copies));
 
     if (!copies) return NULL;
     copies->snapshot = rb_heapprof_snapshot_new(facts);
@@ -380,7 +381,7 @@ rb_heapprof_copies_free(struct heapprof_copies *copies)
     leave_held(copies);
     if (copies->snapshot) release(copies, &copies->snapshot->mem);
     rb_heapprof_snapshot_free(copies->snapshot);
-    free(copies);
+    rb_heapprof_aside_free(copies);
 }
 
 static bool
@@ -405,6 +406,6 @@ rb_heapprof_copies_add_up(struct heapprof_copies *copies)
         return NULL;
     }
     release(copies, &snapshot->mem);
-    free(copies);
+    rb_heapprof_aside_free(copies);
     return snapshot;
 }

@@ -12,6 +12,7 @@
  * Has no state except its arguments. May run on any thread, without the GVL.
  */
 #include "profiler/pprof.h"
+#include "base/aside.h"
 #include "base/version.h"
 
 #include "pprof/writer.h"
@@ -409,13 +410,15 @@ rb_heapprof_pprof_encode_by(const struct heapprof_snapshot *snapshot, const char
     struct heapprof_mem mem;
     struct pprof_encoder encoder = {.snapshot = snapshot, .tables = &tables,
                                     .by = type_named(&snapshot->facts, by)};
+    const size_t strings = (size_t)snapshot->strings.numbers.end + 1;
+    const size_t stacks = (size_t)snapshot->stacks.numbers.end + 1;
     char *bytes = NULL;
 
     rb_heapprof_mem_init(&mem, SIZE_MAX);
     rb_heapprof_strings_init(&encoder.labels, &mem);
-    encoder.string_ids = calloc((size_t)snapshot->strings.numbers.end + 1, sizeof(uint32_t));
-    encoder.library_ids = calloc((size_t)snapshot->strings.numbers.end + 1, sizeof(uint32_t));
-    encoder.place_ids = calloc((size_t)snapshot->stacks.numbers.end + 1, sizeof(uint32_t));
+    encoder.string_ids = rb_heapprof_aside_zeroed(strings, sizeof(uint32_t));
+    encoder.library_ids = rb_heapprof_aside_zeroed(strings, sizeof(uint32_t));
+    encoder.place_ids = rb_heapprof_aside_zeroed(stacks, sizeof(uint32_t));
     if (rb_heapprof_pprof_tables_build(&tables, snapshot) && encoder.string_ids &&
         encoder.library_ids && encoder.place_ids &&
         (encoder.writer = rb_heapprof_writer_open()) != NULL) {
@@ -424,8 +427,8 @@ rb_heapprof_pprof_encode_by(const struct heapprof_snapshot *snapshot, const char
     rb_heapprof_pprof_tables_free(&tables);
     HEAPPROF_MEM_RELEASE(&mem, encoder.label_ids, encoder.label_ids_capacity);
     rb_heapprof_strings_free(&encoder.labels);
-    free(encoder.string_ids);
-    free(encoder.library_ids);
-    free(encoder.place_ids);
+    rb_heapprof_aside_free(encoder.string_ids);
+    rb_heapprof_aside_free(encoder.library_ids);
+    rb_heapprof_aside_free(encoder.place_ids);
     return bytes;
 }

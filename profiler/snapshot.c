@@ -15,6 +15,7 @@
  * Allocates (mem.c, an account of its own). Takes no lock.
  */
 #include "profiler/snapshot.h"
+#include "base/aside.h"
 
 #include <stdlib.h>
 
@@ -26,7 +27,7 @@
 struct heapprof_snapshot *
 rb_heapprof_snapshot_new(const struct heapprof_facts *facts)
 {
-    struct heapprof_snapshot *snapshot = calloc(1, sizeof(*snapshot));
+    struct heapprof_snapshot *snapshot = rb_heapprof_aside_zeroed(1, sizeof(*snapshot));
 
     if (!snapshot) return NULL;
     rb_heapprof_mem_init(&snapshot->mem, SIZE_MAX);
@@ -57,7 +58,7 @@ rb_heapprof_snapshot_free(struct heapprof_snapshot *snapshot)
     rb_heapprof_stacks_free(&snapshot->stacks);
     HEAPPROF_MEM_RELEASE(&snapshot->mem, snapshot->rows, snapshot->rows_capacity);
     HEAPPROF_ASSERT(snapshot->mem.used_bytes == 0);
-    free(snapshot);
+    rb_heapprof_aside_free(snapshot);
 }
 
 /* ---- reading ---- */
