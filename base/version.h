@@ -22,6 +22,19 @@
 /* The comment about the peak, which programs show. */
 #define HEAPPROF_COMMENT_PEAK    "peak: "
 
+/* Comments of a file that was written because memory has crossed a mark (vm/run/marks.c). Of a
+ * control group: what all others have in memory, and the largest of them. */
+#define HEAPPROF_COMMENT_MARK     "mark: "            /* 85% */
+#define HEAPPROF_COMMENT_RESIDENT "resident: "        /* 1234 bytes */
+#define HEAPPROF_COMMENT_LIMIT    "limit: "           /* 1234 of 5678 bytes, memory.max */
+#define HEAPPROF_COMMENT_REACHED  "limit reached: "   /* high 1, max 2, killed 3 */
+#define HEAPPROF_COMMENT_OTHERS   "other processes: " /* 1234 bytes, 5 */
+#define HEAPPROF_COMMENT_LARGEST  "largest other: "   /* 1234 bytes, 42 convert */
+#define HEAPPROF_COMMENT_WAITED   "waited for memory: " /* 12%, of ten seconds */
+#define HEAPPROF_COMMENT_COPY     "written by a copy: "
+#define HEAPPROF_COMMENT_RUNG     "in memory: "       /* 1234 bytes, slots */
+#define HEAPPROF_COMMENT_GREW     "grew: "            /* 1234 bytes, String, Cart#load cart.rb:5 */
+
 /* What `ruby -v`, and so a profile's build, says when all checks have not passed on its base. */
 #define HEAPPROF_UNTESTED "(untested base)"
 

@@ -10,6 +10,7 @@
     X(merge) \
     X(convert) \
     X(info) \
+    X(postmortem) \
     GROUP("The object graph: who keeps what alive", graph_dump) \
     X(graph_dump) \
     X(graph_info) \
