@@ -7,7 +7,7 @@
  * process has one bell. It uses no descriptor, because some programs close all descriptors they
  * have. */
 
-#define HEAPPROF_BELL_SIGNALS 3 /* a signal's `which` is below this */
+#define HEAPPROF_BELL_SIGNALS 4 /* a signal's `which` is below this */
 
 /* The caller calls this before the first use, and in the child of a fork, where no thread
  * waits. Forgets earlier rings, except a signal that has already come to the child. */

@@ -28,6 +28,7 @@ enum kind {
     COUNT,       /* uint32_t */
     SECONDS,     /* uint64_t, in milliseconds; 0, too */
     SIGNAL,      /* uint32_t; 0, too */
+    MARKS,       /* uint64_t[HEAPPROF_MARKS]: least to most of them, "70%/512m"; 0, too */
     SEED,        /* uint64_t, with seeded */
     SWITCH,      /* bool */
     WHOSE,       /* bool: ruby or all */
@@ -51,6 +52,8 @@ struct key {
 #define RANGE_COUNT(least, most) #least " to " #most
 #define RANGE_SECONDS(least, most) "0, or 0.1 to 604800 seconds"
 #define RANGE_SIGNAL(least, most) HEAPPROF_SIGNALS "; or none"
+#define RANGE_MARKS(least, most) \
+    #least " to " #most " marks, each of 1% to 100%, or of 1048576 bytes and more"
 #define RANGE_SEED(least, most) #least " to " #most
 #define RANGE_SWITCH(least, most) #most " or " #least
 #define RANGE_WHOSE(least, most) "ruby (all needs Linux with glibc on x86-64 or AArch64)"
@@ -84,6 +87,8 @@ load(const struct heapprof_options *options, const struct key *key)
         return *(const uint32_t *)field;
       case SWITCH: case WHOSE:
         return *(const bool *)field;
+      case MARKS:
+        return *(const uint64_t *)field != 0;
       case NAME:
         return strlen(field);
     }
@@ -108,7 +113,7 @@ store(struct heapprof_options *options, const struct key *key, uint64_t number)
       case SWITCH: case WHOSE:
         *(bool *)field = number != 0;
         break;
-      case NAME:
+      case NAME: case MARKS:
         break;
     }
 }
@@ -185,6 +190,42 @@ read_signal(struct heapprof_span value, uint64_t *number)
 }
 
 static enum verdict
+read_mark(struct heapprof_span value, uint64_t *mark)
+{
+    bool share = value.length > 0 && value.start[value.length - 1] == '%';
+    enum verdict verdict;
+
+    if (share) value.length--;
+    verdict = share ? read_number(value, mark) : read_bytes(value, mark);
+    if (verdict != READ) return verdict;
+    return (share ? *mark >= 1 && *mark <= 100 : *mark >= HEAPPROF_MARK_LEAST) ? READ
+                                                                               : OUT_OF_RANGE;
+}
+
+/* Marks with a slash between them, up to `most`. */
+static enum verdict
+read_marks(struct heapprof_span value, uint64_t *marks, uint64_t most)
+{
+    enum verdict worst = READ;
+    uint64_t count = 0;
+
+    memset(marks, 0, HEAPPROF_MARKS * sizeof(*marks));
+    if (rb_heapprof_span_is_p(value, "0")) return READ;
+    for (;;) {
+        const char *slash = memchr(value.start, '/', value.length);
+        struct heapprof_span mark = { value.start,
+                                      slash ? (size_t)(slash - value.start) : value.length };
+        uint64_t number = 0;
+        enum verdict verdict = read_mark(mark, &number);
+        if (verdict == MALFORMED) return MALFORMED;
+        if (verdict == OUT_OF_RANGE || count == most) worst = OUT_OF_RANGE;
+        else marks[count++] = number;
+        if (!slash) return worst;
+        value = (struct heapprof_span){ slash + 1, value.length - mark.length - 1 };
+    }
+}
+
+static enum verdict
 read_whose(struct heapprof_span value, uint64_t *all)
 {
     *all = rb_heapprof_span_is_p(value, "all");
@@ -204,7 +245,8 @@ read_name(char *name, struct heapprof_span value, uint64_t most)
 static bool
 in_range_p(const struct key *key, uint64_t number)
 {
-    if ((key->kind == SECONDS || key->kind == SIGNAL) && number == 0) return true;
+    if ((key->kind == SECONDS || key->kind == SIGNAL || key->kind == MARKS) && number == 0)
+        return true;
     return number >= key->least && number <= key->most;
 }
 
@@ -222,6 +264,8 @@ read_value(struct heapprof_options *options, const struct key *key, struct heapp
       case NAME:
         options->named = true;
         return read_name((char *)options + key->offset, value, key->most);
+      case MARKS:
+        return read_marks(value, (uint64_t *)((char *)options + key->offset), key->most);
       case WHOSE:
         verdict = read_whose(value, &number);
         break;

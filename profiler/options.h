@@ -18,6 +18,8 @@
 #include "os/signals.h"
 
 #define HEAPPROF_OUT_MAX 4096
+#define HEAPPROF_MARKS 4
+#define HEAPPROF_MARK_LEAST 1048576 /* bytes */
 #define HEAPPROF_INTERVAL_MAX 1099511627776 /* written out, because messages show it */
 
 /* The default of out if several files are written: each has a number of its own. */
@@ -45,6 +47,8 @@
       "or 0: none are written") \
     X(signal, SIGNAL, signal, "none", 1, 64, \
       "a signal that has a file written: " HEAPPROF_SIGNALS "; or none") \
+    X(at, MARKS, at, "0", 1, 4, \
+      "marks of memory at which a file is written, such as 85%, 70%/90% or 512m; or 0: none") \
     X(keep, COUNT, keep, "10", 0, 100000, \
       "how many of these files are kept, such as 10; or 0: all") \
     X(depth, FRAMES, depth, "512", 1, 65535, \
@@ -84,6 +88,8 @@ struct heapprof_options {
     bool     malloc_all;     /* also sample memory that is not asked of MRI's own allocator */
     uint64_t every_ms;       /* between two files of a run; 0: a file at its end only */
     uint32_t signal;         /* number of the signal that has a file written; 0: no signal */
+    uint64_t at[HEAPPROF_MARKS]; /* a file when memory crosses it: 1 to 100: percent of a limit;
+                                    beyond: bytes of RSS; 0: no more marks */
     uint32_t keep; /* how many files of a process are kept, with every or signal; 0: all */
     uint32_t labels;         /* values that a label may have; 0: there are no labels */
     uint32_t depth;          /* frames kept per stack, innermost first */

@@ -33,16 +33,36 @@ rb_heapprof_out_letter_p(const char *text, char letter)
     return false;
 }
 
-void
-rb_heapprof_out_with_pid(const char *text, char *distinct, size_t size)
+/* Where the suffix of its last component begins. */
+static size_t
+suffix_of(const char *text)
 {
     const char *slash = strrchr(text, '/');
     const char *component = slash ? slash + 1 : text;
     size_t end = (size_t)(component - text) + strspn(component, ".");
+
+    return end + strcspn(text + end, ".");
+}
+
+void
+rb_heapprof_out_with_pid(const char *text, char *distinct, size_t size)
+{
+    size_t end = suffix_of(text);
     const char *mark = rb_heapprof_out_letter_p(text, 'p') ? "" : "-%p";
 
-    end += strcspn(text + end, ".");
     snprintf(distinct, size, "%.*s%s%s", (int)end, text, mark, text + end);
+}
+
+bool
+rb_heapprof_out_with_mark(const char *text, const char *mark, char *distinct, size_t size)
+{
+    size_t end = suffix_of(text);
+    const char *number = rb_heapprof_out_letter_p(text, 'n') ? "" : "-%n";
+
+    int length =
+        snprintf(distinct, size, "%.*s-at%s%s%s", (int)end, text, mark, number, text + end);
+
+    return length >= 0 && (size_t)length < size;
 }
 
 static const char *

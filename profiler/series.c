@@ -62,7 +62,7 @@ expand(const struct heapprof_series *series, const char *out, const char *progra
        char *path, size_t size)
 {
     struct heapprof_out_values values = {
-        .pid = getpid(),
+        .pid = series->pid ? series->pid : getpid(),
         .program = program,
         .time = time(NULL),
         .number = number,

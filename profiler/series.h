@@ -21,6 +21,7 @@ struct heapprof_series {
     bool     newest;              /* the newest files are kept, not the first and a thinned rest */
     bool     numbered;            /* there are several files, which %n counts */
     bool forked; /* in a child of fork: another process has a name without %p, too */
+    long     pid;                 /* that %p stands for; 0: of the process that asks */
     bool     told;                /* tell_distinct has returned true */
     unsigned number;              /* number of the last file; 0: no file yet */
     unsigned keep;                /* how many files are kept; 0: all */

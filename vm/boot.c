@@ -28,6 +28,7 @@
 #include "vm/outside/request.h"
 #include "vm/thread/own_thread.h"
 #include "base/check.h"
+#include "vm/run/marks.h"
 #include "vm/run/periodic.h"
 #include "gc/book/state.h"
 #include "eval_intern.h"
@@ -129,14 +130,24 @@ name_at_crash(void)
 }
 
 static void
+begin_marks(void)
+{
+    const char *remark = rb_heapprof_marks_remark(&boot.options);
+    int error = rb_heapprof_marks_start(&boot.options, rb_heapprof_environment_directory());
+
+    if (remark) rb_heapprof_say("RUBY_HEAPPROF", remark);
+    if (error) rb_heapprof_say("RUBY_HEAPPROF: nothing is written at marks", strerror(error));
+}
+
+static void
 begin(void)
 {
     bool periodic = rb_heapprof_options_periodic_p(&boot.options);
 
     rb_heapprof_series_init(&boot.series, boot.options.out, rb_heapprof_environment_directory(),
                             periodic, boot.options.keep);
-    if (!boot.options.out[0] && periodic) {
-        complain_unprofiled("out= has no file name, which every and signal need");
+    if (!boot.options.out[0] && (periodic || boot.options.at[0])) {
+        complain_unprofiled("out= has no file name, which every, signal and at need");
         return;
     }
     if (boot.options.out[0] && (!directory_known_p() || !writable_p())) return;
@@ -147,6 +158,7 @@ begin(void)
         if (boot.options.quarantine_bytes > 0) rb_heapprof_crash_start(name_at_crash);
     }
     if (!rb_heapprof_periodic_start(&boot.options, &boot.series, NULL)) tell_signal_in_use();
+    if (boot.asked) begin_marks();
 }
 
 static void
@@ -331,6 +343,7 @@ rb_heapprof_at_end(void)
 void
 rb_heapprof_at_exit(void)
 {
+    rb_heapprof_marks_stop();
     rb_heapprof_own_thread_end();
     rb_heapprof_wbcheck_at_exit();
     if (HEAPPROF_CHECK) rb_heapprof_graph_check();

@@ -7,6 +7,7 @@
 #include "gc/book/state.h"
 #include "vm/outside/request.h"
 #include "vm/thread/own_thread.h"
+#include "vm/run/marks.h"
 #include "vm/run/periodic.h"
 #include "vm/run/run.h"
 
@@ -18,6 +19,7 @@ rb_heapprof_after_fork(rb_pid_t pid)
     rb_heapprof_periodic_after_fork();
     rb_heapprof_own_thread_after_fork();
     rb_heapprof_request_after_fork();
+    rb_heapprof_marks_after_fork();
     if (!rb_heapprof_on) return;
     rb_heapprof_gc_copy_rest(); /* the thread that takes the snapshot may not exist here */
 

@@ -88,6 +88,25 @@ ReadSeconds(const std::string &text)
     return ms;
 }
 
+// Marks: each is 1 to 100 percent, or a megabyte and more. 0: none.
+std::optional<std::vector<uint64_t>>
+ReadMarks(const std::string &text)
+{
+    std::vector<uint64_t> marks;
+    if (text == "0") return marks;
+    for (size_t start = 0, end = 0; end != std::string::npos; start = end + 1) {
+        end = text.find('/', start);
+        std::string mark = text.substr(start, end == std::string::npos ? end : end - start);
+        bool share = !mark.empty() && mark.back() == '%';
+        if (share) mark.pop_back();
+        std::optional<uint64_t> number = share ? ReadNumber(mark, {1, 100, false})
+                                               : ReadNumber(mark, {1 << 20, UINT64_MAX, true});
+        if (!number || marks.size() == HEAPPROF_MARKS) return {};
+        marks.push_back(*number);
+    }
+    return marks;
+}
+
 const std::map<std::string, uint64_t> kSignals = {
     { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "HUP", SIGHUP },     { "QUIT", SIGQUIT },
     { "ALRM", SIGALRM }, { "PROF", SIGPROF }, { "WINCH", SIGWINCH }, { "URG", SIGURG },
@@ -99,6 +118,7 @@ struct Model {
     std::map<std::string, uint64_t> numbers;
     std::string out = "heapprof-%p.pb.gz", malloc = "ruby";
     bool named = false; // out is given
+    std::vector<uint64_t> marks;
     heapprof_options_result result = HEAPPROF_OPTIONS_ON;
     std::string bad; // the setting that is complained about
 
@@ -135,6 +155,11 @@ struct Model {
         if (key == "malloc") {
             malloc = value;
             return value == "ruby" || value == "all";
+        }
+        if (key == "at") {
+            std::optional<std::vector<uint64_t>> read = ReadMarks(value);
+            if (read) marks = *read;
+            return read.has_value();
         }
         if (key == "every") {
             std::optional<uint64_t> ms = ReadSeconds(value);
@@ -186,6 +211,8 @@ RequireSame(const Model &model, const heapprof_options &options)
     REQUIRE(options.lifetimes == (model.Number("lifetimes", 0) == 1));
     REQUIRE(options.memcheck == (model.Number("memcheck", 0) == 1));
     REQUIRE(options.malloc_all == (model.malloc == "all"));
+    for (size_t i = 0; i < HEAPPROF_MARKS; i++)
+        REQUIRE(options.at[i] == (i < model.marks.size() ? model.marks[i] : 0));
     REQUIRE(options.every_ms == model.Number("every", 0));
     REQUIRE(options.signal == model.Number("signal", 0));
     REQUIRE(options.keep == model.Number("keep", 10));

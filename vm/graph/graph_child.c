@@ -7,7 +7,7 @@
  */
 #include "ruby/ruby.h"
 #include "ruby/thread.h"
-#include "vm/graph/child.h"
+#include "vm/run/child.h"
 #include "vm/graph/graph_child.h"
 #include "vm/graph/graph_write.h"
 #include "gc/graph/graph.h"
@@ -52,21 +52,6 @@ close_others(int one, int another)
     syscall(SYS_close_range, high + 1, ~0U, 0);
 }
 
-/* If the system runs out of memory, the child is ended before the program. It gets the processor
- * last. */
-static void
-stand_back(void)
-{
-    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-    if (fd >= 0) {
-        if (write(fd, "1000", 4) < 0)
-            errno = 0; /* then it is as likely to be ended as the program */
-        close(fd);
-    }
-    setpriority(PRIO_PROCESS, 0, 19);
-}
-
 NORETURN(static void be_child(struct heapprof_graph_dump *dump,
                               struct heapprof_graph_shared *shared));
 
@@ -76,7 +61,8 @@ be_child(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared)
     rb_heapprof_child_take_no_signals();
     if (dump->file) close_others(dump->file->fd, dump->file->directory);
     else close_others(dump->fd, dump->fd);
-    stand_back();
+    rb_heapprof_child_die_first();
+    setpriority(PRIO_PROCESS, 0, 19); /* it gets the processor last */
     rb_heapprof_gc_graph_guard();
     int error = rb_heapprof_graph_write(dump, shared);
     __atomic_store_n(&shared->written, true, __ATOMIC_RELEASE);

@@ -24,7 +24,7 @@
 #include "vm/names/symbol_names.h"
 #include "vm/memcheck/native_leaks.h"
 #include "vm/names/caller_names.h"
-#include "vm/graph/child.h"
+#include "vm/run/child.h"
 #include "gc/book/state.h"
 #include "internal/cont.h"
 #include "internal/gc.h"

@@ -59,6 +59,7 @@ refusal_of(const struct heapprof_options *options)
     if (rb_heapprof_on) return "it is profiled already";
     if (rb_heapprof_options_periodic_p(options))
         return "every and signal have to be set when a program starts";
+    if (options->at[0]) return "at has to be set when a program starts";
     if (options->memcheck) return "memcheck has to be set when a program starts";
     return options->malloc_all ? rb_heapprof_gc_malloc_all_refusal() : NULL;
 }

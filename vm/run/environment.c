@@ -39,3 +39,12 @@ rb_heapprof_environment_program(void)
     VALUE program = GET_VM()->progname;
     return RB_TYPE_P(program, T_STRING) ? RSTRING_PTR(program) : "ruby";
 }
+
+void
+rb_heapprof_environment_name(char *name, size_t size)
+{
+    const char *program = rb_heapprof_environment_program();
+    const char *slash = strrchr(program, '/');
+
+    snprintf(name, size, "%s", slash ? slash + 1 : program);
+}

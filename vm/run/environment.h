@@ -1,5 +1,6 @@
 #ifndef HEAPPROF_VM_ENVIRONMENT_H
 #define HEAPPROF_VM_ENVIRONMENT_H
+#include <stddef.h>
 
 /* Notes the working directory. Called once, at boot. */
 void rb_heapprof_environment_begin(void);
@@ -13,5 +14,8 @@ const char *rb_heapprof_environment_directory(void);
 
 /* $0 as it is, or "ruby" before it is set. Needs the GVL; valid as long as the caller holds it. */
 const char *rb_heapprof_environment_program(void);
+
+/* Writes the last component of that. Needs the GVL. */
+void rb_heapprof_environment_name(char *name, size_t size);
 
 #endif

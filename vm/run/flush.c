@@ -12,6 +12,7 @@
 #include "ruby/thread.h"
 #include "ruby/version.h"
 #include "vm/run/flush.h"
+#include "base/aside.h"
 #include "os/file.h"
 #include "pprof/gzip.h"
 #include "profiler/pprof.h"
@@ -37,7 +38,7 @@ rb_heapprof_flush_encode_by(const struct heapprof_snapshot *snapshot, const char
     if (!plain) return NULL;
 
     char *packed = rb_heapprof_gzip(plain, plain_size, size);
-    free(plain);
+    rb_heapprof_aside_free(plain);
     return packed;
 }
 
@@ -117,6 +118,18 @@ rb_heapprof_flush_write(const char *path, char *bytes, size_t size, bool at_exit
 
     rb_ensure(write_serving_interrupts, (VALUE)&writing, end_writing, (VALUE)&writing);
     return writing.error;
+}
+
+int
+rb_heapprof_flush_write_regular(const char *path, const char *bytes, size_t size)
+{
+    struct heapprof_file file;
+    int error = rb_heapprof_file_begin(&file, path, bytes, size, false);
+
+    if (error) return error;
+    if (!rb_heapprof_file_regular_p(&file)) return rb_heapprof_file_end(&file, ENOTSUP);
+    while ((error = rb_heapprof_file_step(&file)) == EINTR);
+    return rb_heapprof_file_end(&file, error);
 }
 
 /* ---- what is said of a file ---- */

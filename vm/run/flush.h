@@ -16,6 +16,10 @@ rb_heapprof_flush_encode_by(const struct heapprof_snapshot *snapshot, const char
  * without a reader is ENXIO; at other times it waits for a reader. */
 int rb_heapprof_flush_write(const char *path, char *bytes, size_t size, bool at_exit);
 
+/* The same for a thread of ours, which needs no GVL and does not free bytes: refuses a pipe
+ * (ENOTSUP), because a reader that is away would hold up the end of the process. */
+int rb_heapprof_flush_write_regular(const char *path, const char *bytes, size_t size);
+
 struct heapprof_series;
 
 /* Why a file could not be written. For some errors that is more than strerror tells. */

@@ -18,6 +18,7 @@
 
 #define VALUE_MAX_BYTES 1000
 #define LINES 7
+#define LINES_MAX_BYTES 16384      /* of those that are added */
 #define LIBRARIES_MAX_BYTES 16384 /* libraries beyond that are left out */
 
 struct origin_words {
@@ -96,13 +97,22 @@ add_library_i(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
+static pid_t copied_pid, copied_parent; /* 0: this is no copy */
+
+void
+rb_heapprof_origin_copied(pid_t pid, pid_t parent)
+{
+    copied_pid = pid;
+    copied_parent = parent;
+}
+
 uint32_t
 rb_heapprof_origin_intern(struct heapprof_strings *strings)
 {
     struct origin_words text = { .length = 0 };
 
-    add_number(&text, "pid", (long)getpid());
-    add_number(&text, "parent", (long)getppid());
+    add_number(&text, "pid", (long)(copied_pid ? copied_pid : getpid()));
+    add_number(&text, "parent", (long)(copied_pid ? copied_parent : getppid()));
     add_string(&text, "program", GET_VM()->orig_progname);
     add_string(&text, "title", GET_VM()->progname);
     add_system(&text);
@@ -116,4 +126,24 @@ void
 rb_heapprof_origin_note(struct heapprof_snapshot *snapshot)
 {
     if (snapshot) snapshot->origin = rb_heapprof_origin_intern(&snapshot->strings);
+}
+
+bool
+rb_heapprof_origin_add(struct heapprof_snapshot *snapshot, const char *lines)
+{
+    const struct heapprof_strings *strings = &snapshot->strings;
+    size_t length = 0, more = strlen(lines);
+    const char *origin = "";
+    if (snapshot->origin) origin = rb_heapprof_strings_get(strings, snapshot->origin, &length);
+    char text[sizeof(struct origin_words) + LINES_MAX_BYTES];
+
+    if (more > 0 && lines[more - 1] == '\n') more--;
+    int used = snprintf(text, sizeof(text), "%.*s%s%.*s", (int)length, origin,
+                        length && more ? "\n" : "", (int)(more < LINES_MAX_BYTES ? more
+                                                                             : LINES_MAX_BYTES),
+                        lines);
+    uint32_t number = rb_heapprof_strings_intern(&snapshot->strings, text, (size_t)used);
+    if (number == UINT32_MAX) return false;
+    snapshot->origin = number;
+    return true;
 }

@@ -14,6 +14,7 @@
 #include "vm/thread/say.h"
 #include "vm/run/environment.h"
 #include "vm/run/flush.h"
+#include "vm/run/marks.h"
 #include "os/bell.h"
 #include "os/file.h"
 #include "vm/thread/own_thread.h"
@@ -63,25 +64,10 @@ take(const struct heapprof_others *others, void *data)
     int jump; /* between never jumps in this thread */
 
     file->snapshot = rb_heapprof_snapshot_beside(file->with, others, &jump);
-    const char *name = rb_heapprof_environment_program();
-    const char *slash = strrchr(name, '/');
-    snprintf(file->program, sizeof(file->program), "%s", slash ? slash + 1 : name);
+    rb_heapprof_environment_name(file->program, sizeof(file->program));
 }
 
 /* ---- our thread: the file ---- */
-
-/* Refuses a pipe: if its reader is away, it would hold up the end of the process. */
-static int
-write_regular(const char *path, const char *bytes, size_t size)
-{
-    struct heapprof_file file;
-    int error = rb_heapprof_file_begin(&file, path, bytes, size, false);
-
-    if (error) return error;
-    if (!rb_heapprof_file_regular_p(&file)) return rb_heapprof_file_end(&file, ENOTSUP);
-    while ((error = rb_heapprof_file_step(&file)) == EINTR);
-    return rb_heapprof_file_end(&file, error);
-}
 
 static void
 tell_failed(const char *path, int error)
@@ -102,7 +88,7 @@ write_file(struct periodic_file *file)
     if (!error && !rb_heapprof_series_next(file->series, file->program, path, sizeof(path))) {
         error = ENAMETOOLONG;
     }
-    if (!error) error = write_regular(path, bytes, size);
+    if (!error) error = rb_heapprof_flush_write_regular(path, bytes, size);
     free(bytes);
     if (!error) {
         rb_heapprof_flush_say_distinct(file->series, path);
@@ -289,6 +275,7 @@ rb_heapprof_periodic_stop(void)
 void
 rb_heapprof_stop(void)
 {
+    rb_heapprof_marks_stop();
     rb_heapprof_periodic_stop();
     rb_heapprof_run_stop();
 }

@@ -130,13 +130,25 @@ sampled_blocks(void)
 
 /* ---- all of it ---- */
 
+const struct heapprof_measured *rb_heapprof_rss_given;
+
+void
+rb_heapprof_rss_measure_outside(struct heapprof_measured *measured)
+{
+    if (!rb_heapprof_smaps_read(&measured->mappings)) measured->mappings.rss = 0;
+    measured->allocator = rb_heapprof_allocator_read();
+}
+
 static void *
 read_outside(void *data)
 {
     struct heapprof_measured *measured = data;
 
-    if (!rb_heapprof_smaps_read(&measured->mappings)) measured->mappings.rss = 0;
-    measured->allocator = rb_heapprof_allocator_read();
+    if (!rb_heapprof_rss_given) rb_heapprof_rss_measure_outside(measured);
+    else {
+        measured->mappings = rb_heapprof_rss_given->mappings;
+        measured->allocator = rb_heapprof_rss_given->allocator;
+    }
     return NULL;
 }
 
@@ -166,7 +178,8 @@ measure(struct heapprof_measured *measured, const struct heapprof_snapshot *snap
     measured->other_blocks = other_blocks(measured);
     if (rb_heapprof_on) measured->profiler = rb_heapprof_resident_mem_bytes(&rb_heapprof.mem);
     measured->profiler += rb_heapprof_symbols_bytes();
-    if (snapshot) measured->profiler += rb_heapprof_resident_mem_bytes(&snapshot->mem);
+    if (snapshot && !rb_heapprof_rss_given) /* else it is the copy's, which is not measured */
+        measured->profiler += rb_heapprof_resident_mem_bytes(&snapshot->mem);
     dl_iterate_phdr(add_bss_i, measured);
 }
 

@@ -25,4 +25,10 @@ void rb_heapprof_rss_measure(struct rb_heapprof_rss *rss);
  * stopped. */
 struct heapprof_code rb_heapprof_rss_code(void);
 
+/* Measures what the kernel and the allocator say: the part that needs no lock of Ruby's. */
+void rb_heapprof_rss_measure_outside(struct heapprof_measured *measured);
+
+/* In a copy of the process: what its parent has measured like that. NULL: measure it. */
+extern const struct heapprof_measured *rb_heapprof_rss_given;
+
 #endif

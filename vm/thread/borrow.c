@@ -35,6 +35,7 @@
 #include "ractor_core.h"
 #include "vm_core.h"
 #include "internal/thread.h"
+#include "os/clock.h"
 #include "vm/thread/others.h"
 #include "vm_sync.h"
 #include <errno.h>
@@ -59,6 +60,7 @@ static struct {
     rb_thread_t thread;
     rb_execution_context_t ec;
     unsigned int level;       /* of the VM's lock */
+    int64_t waits_since_ns;   /* for the GVL, by the monotonic clock; 0: not now; atomic */
 } borrow;
 
 void
@@ -72,6 +74,7 @@ rb_heapprof_borrow_init(void)
     pthread_cond_init(&borrow.changed, &attributes);
     pthread_condattr_destroy(&attributes);
     borrow.loan = UNWANTED;
+    borrow.waits_since_ns = 0;
 }
 
 /* ---- a Ruby thread ---- */
@@ -148,7 +151,7 @@ wait_for_loan(long patience_ns)
 }
 
 static void
-obtain_loan(void)
+obtain_loan_in_time(void)
 {
     long patience = PATIENCE_NS;
 
@@ -158,6 +161,22 @@ obtain_loan(void)
         if (wait_for_loan(patience)) return;
         if (patience < PATIENCE_MOST_NS) patience *= 2;
     }
+}
+
+static void
+obtain_loan(void)
+{
+    __atomic_store_n(&borrow.waits_since_ns, rb_heapprof_clock_ns(CLOCK_MONOTONIC),
+                     __ATOMIC_RELAXED);
+    obtain_loan_in_time();
+    __atomic_store_n(&borrow.waits_since_ns, 0, __ATOMIC_RELAXED);
+}
+
+int64_t
+rb_heapprof_borrow_waits_ns(void)
+{
+    int64_t since_ns = __atomic_load_n(&borrow.waits_since_ns, __ATOMIC_RELAXED);
+    return since_ns ? rb_heapprof_clock_ns(CLOCK_MONOTONIC) - since_ns : 0;
 }
 
 static void
@@ -283,4 +302,23 @@ rb_heapprof_borrow(rb_heapprof_borrowing_work *work, void *data, void (*ask)(voi
 
     borrow.ask = ask;
     do_work(&stack_start, work, data);
+}
+
+NOINLINE(static void do_alone(VALUE *stack_start, rb_heapprof_borrowing_work *work, void *data));
+
+static void
+do_alone(VALUE *stack_start, rb_heapprof_borrowing_work *work, void *data)
+{
+    begin_context(stack_start);
+    borrow.thread.self = GET_VM()->ractor.main_thread->self;
+    rb_current_ec_set(&borrow.ec);
+    work(NULL, data);
+}
+
+void
+rb_heapprof_borrow_alone(rb_heapprof_borrowing_work *work, void *data)
+{
+    VALUE stack_start = 0;
+
+    do_alone(&stack_start, work, data);
 }

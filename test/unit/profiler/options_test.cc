@@ -35,8 +35,9 @@ struct Parsed {
 };
 
 const char kKnown[] =
-    "known keys are interval, malloc_interval, malloc, out, every, signal, keep, depth, labels, "
-    "memory, seed, gc, owners, rss, peak, lifetimes, memcheck, quarantine, sizes, gc_stress";
+    "known keys are interval, malloc_interval, malloc, out, every, signal, at, keep, depth, "
+    "labels, memory, seed, gc, owners, rss, peak, lifetimes, memcheck, quarantine, sizes, "
+    "gc_stress";
 
 heapprof_options
 On(const std::string &text)
@@ -336,6 +337,37 @@ TEST(Options, EverySignalThatIsNamedHasItsName)
     }
     for (int number : { 0, SIGINT, SIGKILL, -1, 1000 })
         EXPECT_STREQ("", rb_heapprof_signal_name(number));
+}
+
+std::vector<uint64_t>
+Marks(const std::string &text)
+{
+    heapprof_options options = On(text);
+    return std::vector<uint64_t>(options.at, options.at + HEAPPROF_MARKS);
+}
+
+TEST(Options, MarksAreSharesOfALimitOrSizes)
+{
+    using Values = std::vector<uint64_t>;
+    EXPECT_EQ(Values({0, 0, 0, 0}), Marks("1"));
+    EXPECT_EQ(Values({0, 0, 0, 0}), Marks("at=85%,at=0"));
+    EXPECT_EQ(Values({85, 0, 0, 0}), Marks("at=85%"));
+    EXPECT_EQ(Values({70, 90, 0, 0}), Marks("at=70%/90%"));
+    EXPECT_EQ(Values({1, 1048576, 100, UINT64_C(2) << 30}), Marks("at=1%/1m/100%/2G"));
+    EXPECT_STREQ("heapprof-%p.pb.gz", On("at=85%").out) << "it has names of its own";
+    for (const char *value : { "0%", "101%", "0/85%", "1048575", "85", "1%/2%/3%/4%/5%",
+                               "99999999999999999999999%", "99999999999999999999g" }) {
+        EXPECT_EQ("at=" + std::string(value) +
+                      ": expected 1 to 4 marks, each of 1% to 100%, or of 1048576 bytes and more",
+                  Bad("at=" + std::string(value)));
+    }
+    for (const char *value : { "", "%", "85%/", "/85%", "85 %", "8.5%", "85%%", "x", "85%m", "-1%",
+                               "1%/2%/3%/4%/x" }) {
+        EXPECT_EQ("at=" + std::string(value) +
+                      ": expected marks of memory at which a file is written, such as 85%, "
+                      "70%/90% or 512m; or 0: none",
+                  Bad("at=" + std::string(value)));
+    }
 }
 
 TEST(Options, KeepIsANumberOfFiles)

@@ -7,6 +7,7 @@
 #include <utility>
 
 extern "C" {
+#include "profiler/options.h"
 #include "profiler/out.h"
 }
 
@@ -67,6 +68,28 @@ TEST(Out, ATemplateWithoutAPidGetsOneBeforeItsSuffix)
         rb_heapprof_out_with_pid(text, &distinct[0], distinct.size());
         EXPECT_STREQ(expected, distinct.c_str());
     }
+}
+
+TEST(Out, AFileAtAMarkHasItsNameBeforeTheSuffix)
+{
+    const std::pair<const char *, const char *> kTemplates[] = {
+        { "heapprof-%p.pb.gz", "heapprof-%p-at85-%n.pb.gz" }, { "a", "a-at85-%n" },
+        { "heapprof-%p-%n.pb.gz", "heapprof-%p-%n-at85.pb.gz" },
+        { "/v1.2/%e.gz", "/v1.2/%e-at85-%n.gz" }, { ".hidden", ".hidden-at85-%n" },
+        { "%%n.gz", "%%n-at85-%n.gz" },
+    };
+    for (const auto &[text, expected] : kTemplates) {
+        char distinct[HEAPPROF_OUT_MAX];
+        EXPECT_TRUE(rb_heapprof_out_with_mark(text, "85", distinct, sizeof(distinct)));
+        EXPECT_STREQ(expected, distinct);
+    }
+}
+
+TEST(Out, ATemplateThatIsTooLongWithItsMarkIsRefused)
+{
+    char distinct[16]; // "abc-at85-%n.gz" has 14 characters
+    for (size_t size = 1; size <= sizeof(distinct); size++)
+        EXPECT_EQ(size > 14, rb_heapprof_out_with_mark("abc.gz", "85", distinct, size)) << size;
 }
 
 TEST(Out, AnExpansionThatDoesNotFitIsRefused)

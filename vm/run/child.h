@@ -5,4 +5,7 @@
  * other signals. */
 void rb_heapprof_child_take_no_signals(void);
 
+/* Called in such a child: if the system runs out of memory, it is ended before the program. */
+void rb_heapprof_child_die_first(void);
+
 #endif

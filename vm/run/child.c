@@ -1,0 +1,29 @@
+/* child.c - how each child of ours begins (graph_child.c, native_leaks.c, frozen.c). */
+#include "ruby/ruby.h"
+#include "vm/run/child.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+void
+rb_heapprof_child_take_no_signals(void)
+{
+    static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    sigset_t none;
+
+    for (int i = 1; i < NSIG; i++) signal(i, SIG_IGN);
+    for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++) signal(ending[i], SIG_DFL);
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
+}
+
+void
+rb_heapprof_child_die_first(void)
+{
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0) return;
+    if (write(fd, "1000", 4) < 0) errno = 0; /* then it is as likely to be ended as the program */
+    close(fd);
+}
