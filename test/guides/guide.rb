@@ -36,7 +36,7 @@ class Guide
 
   def self.what(line)
     line = line.sub(ROW, "") unless line.start_with?("        ") && !line.match?(/\A +-?[\d.,]+ /)
-    line = line.gsub(/[\d.,]+( [kMGT]?B)?/, "#") if line.match?(/-\d[\d.]*\/|\A\d+ process|\A[\d.,]+ more row|C code holds|\A\S+ \(\d+\): |\A\d+\. `|\Aall live objects|: [\d,]+ new /)
+    line = line.gsub(/[\d.,]+( [kMGT]?B)?/, "#") if line.match?(/-\d[\d.]*\/|\A\d+ process|\A[\d.,]+ more row|C code holds|\AVerdict: |\A\S+ \(\d+\): |\A\d+\. `|\Aall live objects|: [\d,]+ new /)
     line.strip.gsub(/\b0x\h+( +[\d.,]+ [kMGT]?B)?/, "0x#").gsub(/\d+ bytes?/, "# bytes") # malloc gives now and then more than what was asked for
   end
 
