@@ -1,7 +1,7 @@
 /* roots.c - the kernel's list of our mappings, /proc/self/maps, as the memory where a search for
  * pointers begins.
  *
- *     55d0c8a00000-55d0c8a21000 rw-p ...  [heap]     a heap, of glibc's main arena
+ *     55d0c8a00000-55d0c8a21000 rw-p ...  [heap]     a heap, of glibc's main arena (heap_begin)
  *     7f3a48000000-7f3a48021000 rw-p                 a heap, of another arena (heap_end)
  *     7f3a4d000000-7f3a4d7ff000 rw-p                 a thread's stack (control_block)
  *     7ffd1c200000-7ffd1c221000 rw-p ...  [stack]    the main thread's stack
@@ -26,6 +26,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -313,20 +314,46 @@ tell_stack(const struct roots *roots, const struct mapping *mapping, uintptr_t b
     }
 }
 
+/* The end of the program's variables, behind which its heap begins. It is the first in the list. */
+static int
+program_end_i(struct dl_phdr_info *info, size_t size, void *end)
+{
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t behind = info->dlpi_addr + part->p_vaddr + part->p_memsz;
+        if (part->p_type == PT_LOAD && behind > *(uintptr_t *)end) *(uintptr_t *)end = behind;
+    }
+    return 1;
+}
+
+/* Where the heap of the main arena begins in that mapping; its end if it is not there. The kernel
+ * gives it a name. qemu does not, and joins it with the program's variables. */
+static uintptr_t
+heap_begin(const struct mapping *mapping)
+{
+    uintptr_t end = (uintptr_t)sbrk(0), program = 0;
+
+    if (strcmp(mapping->name, "[heap]") == 0) return mapping->begin;
+    if (mapping->name[0] || end <= mapping->begin || end > mapping->end) return mapping->end;
+    dl_iterate_phdr(program_end_i, &program);
+    return program > mapping->begin && program < end ? program : mapping->begin;
+}
+
 static void
 tell_mapping(const struct roots *roots, const struct mapping *mapping)
 {
     if (!mapping->writable || strncmp(mapping->name, "/dev/", 5) == 0 ||
         ended_stack_p(roots, mapping))
         return;
-    uintptr_t innermost = roots->stacks.innermost;
+    uintptr_t innermost = roots->stacks.innermost, heap = heap_begin(mapping);
 
     if (innermost >= mapping->begin && innermost < mapping->end) {
         tell_stack(roots, mapping, innermost);
     }
-    else if (strcmp(mapping->name, "[heap]") == 0) {
-        tell(roots, mapping->begin, mapping->end,
-             roots->glibc ? HEAPPROF_MEMORY_HEAP : HEAPPROF_MEMORY);
+    else if (heap < mapping->end) {
+        tell(roots, mapping->begin, heap, HEAPPROF_MEMORY);
+        tell(roots, heap, mapping->end, roots->glibc ? HEAPPROF_MEMORY_HEAP : HEAPPROF_MEMORY);
     }
     else if (mapping->name[0] == '/') {
         tell_variables(roots, mapping);

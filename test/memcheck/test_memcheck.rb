@@ -14,7 +14,8 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
   BUILD = File.dirname(EnvUtil.rubybin)
   EXTENSION = "heapprof_memcheck.so"
   PLUGIN = "heapprof_memcheck_plugin.so"
-  PLUGIN_PATH = $LOAD_PATH.map { |path| File.join(path, "-test-", PLUGIN) }.find { |path| File.exist?(path) }
+  # For a script: where it is.
+  PLUGIN_PATH = "$:.map { |path| File.join(path, '-test-', '#{PLUGIN}') }.find { |path| File.exist?(path) }"
 
   # What is lost, by script: blocks, blocks these lead to, C function.
   LOST = {
@@ -29,7 +30,7 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     "M.lose_by_new(3)" => [1, 3, "memcheck_lose_by_new"],
     "M.lose_after { 'a' * 1000 }" => [1, 0, "memcheck_lose_after"],
     "M.unfreed" => [1, 0, "memcheck_unfreed"],
-    "M.lose_unloaded(#{PLUGIN_PATH.dump}, 1000)" => [1, 0, "memcheck_plugin_lose"],
+    "M.lose_unloaded(#{PLUGIN_PATH}, 1000)" => [1, 0, "memcheck_plugin_lose"],
     "Thread.new { M.lose(1000) }.join" => [1, 0, "memcheck_lose"],
     "Fiber.new { M.lose(1000) }.resume" => [1, 0, "memcheck_lose"],
     "begin; M.lose(1000); raise 'oops'; rescue; end" => [1, 0, "memcheck_lose"],
@@ -61,8 +62,8 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
 
   # ---- for whom ----
 
-  LIBRARY = "HeapProfMemcheck.lose_unloaded(#{PLUGIN_PATH.dump}, 1000)"
-  NAMELESS = "HeapProfMemcheck.lose_by_nameless(#{PLUGIN_PATH.dump}, 1000)"
+  LIBRARY = "HeapProfMemcheck.lose_unloaded(#{PLUGIN_PATH}, 1000)"
+  NAMELESS = "HeapProfMemcheck.lose_by_nameless(#{PLUGIN_PATH}, 1000)"
 
   def test_a_library_keeps_what_another_one_loses_on_its_behalf
     [EXTENSION, "heapprof_memcheck", PLUGIN].each do |name|
@@ -74,7 +75,7 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
   end
 
   def test_the_c_method_that_runs_keeps_what_mri_has_a_library_do
-    ran = check("HeapProfMemcheck.lose_by_mri(#{PLUGIN_PATH.dump}, 1000)", "--only=#{EXTENSION}")
+    ran = check("HeapProfMemcheck.lose_by_mri(#{PLUGIN_PATH}, 1000)", "--only=#{EXTENSION}")
     records = ran.json["processes"][0]["records"]
     whom = { "function" => "memcheck_lose_by_mri", "library" => EXTENSION }
     assert_equal [42, 2, [["?", PLUGIN, whom]]],
