@@ -183,8 +183,12 @@ function_at(uintptr_t word)
     struct dwarf_eh_bases bases;
 
     if (_Unwind_Find_FDE((void *)(word - 1), &bases)) return (uintptr_t)bases.function;
-#endif
     return 0;
+#elif HEAPPROF_UNWIND_IN_FIBER
+    return (uintptr_t)_Unwind_FindEnclosingFunction((void *)(word - 1));
+#else
+    return 0;
+#endif
 }
 
 /* Adds the method that runs to the callers of an extension or a library. */

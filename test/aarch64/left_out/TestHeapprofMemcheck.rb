@@ -5,5 +5,3 @@ reason = "in /proc/self/task qemu shows stack pointers of its own"
 exclude(:test_lost_12_memcheck_lose, reason)
 exclude(:test_what_a_thread_asks_for_without_the_gvl_has_its_ruby_line_and_what_a_thread_of_its_own_asks_for_has_none, reason)
 exclude(:test_core_shows_what_ruby_itself_loses, reason)
-exclude(:test_what_templates_of_the_standard_library_ask_for_is_of_the_function_that_uses_them,
-        "the function of the C method stands twice among the callers; why is not known yet")
