@@ -66,11 +66,16 @@ last_of(const struct postmortem *postmortem)
     return &postmortem->points[postmortem->count - 1];
 }
 
-static double
-seconds_of(const struct postmortem *postmortem)
+/* "60 seconds": from the first file to the last. */
+static void
+put_span(const struct postmortem *postmortem)
 {
-    return (double)(last_of(postmortem)->model->time_ns - postmortem->points[0].model->time_ns) /
-           1e9;
+    double begin_ns = (double)postmortem->points[0].model->time_ns;
+    double seconds = ((double)last_of(postmortem)->model->time_ns - begin_ns) / 1e9;
+    char text[REPORT_COUNT_MAX];
+
+    report_count(text, seconds > 0 ? (uint64_t)(seconds + 0.5) : 0, "second", "seconds");
+    fputs(text, stdout);
 }
 
 /* ---- the process ---- */
@@ -84,7 +89,10 @@ put_head(const struct postmortem *postmortem)
 
     report_count(files, postmortem->count, "file", "files");
     report_print(stdout, "process %" PRIu64 " (%s): %s", last->pid, title ? title : "?", files);
-    if (postmortem->count > 1) printf(" of %.0f seconds", seconds_of(postmortem));
+    if (postmortem->count > 1) {
+        fputs(" of ", stdout);
+        put_span(postmortem);
+    }
     if (postmortem->other_files) {
         report_count(files, postmortem->other_files, "file", "files");
         printf("; %s of other processes not shown", files);
@@ -148,8 +156,9 @@ put_verdict(const struct postmortem *postmortem, const char *line)
     if (postmortem->count > 1) {
         fputs(", ", stdout);
         put_amount(growth);
-        printf(" more than %.0f seconds before: %.0f%% of what grew", seconds_of(postmortem),
-               100 * share);
+        fputs(" more than ", stdout);
+        put_span(postmortem);
+        printf(" before: %.0f%% of what grew", 100 * share);
     }
     puts(".");
     if (cause == CLI_POINT_OTHERS && last->largest)

@@ -65,6 +65,10 @@ class TestPostmortem < Test::Unit::TestCase
     assert_verdict "another process. ", file(100, objects: 300, others: 400)
   end
 
+  def test_one_second_is_one_second
+    postmortem(file(100, strings: 10), file(101, strings: 40)) { |out| assert_match(/: 2 files of 1 second\n\n.* 30 MB more than 1 second before: /, out) }
+  end
+
   def test_files_are_taken_in_the_order_of_their_times
     files = [file(100, strings: 10), file(130, strings: 40), file(160, strings: 90)]
     postmortem(*files) do |out|
