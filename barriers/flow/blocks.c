@@ -34,15 +34,6 @@ block_of(struct wb_program *program, struct wb_symbol *memory)
     return memory->block;
 }
 
-/* The field whose pointer leads to the memory of the address. Returns NULL if there is none. */
-static struct wb_field *
-holder_of(struct wb_symbol *address)
-{
-    const struct wb_symbol *base = wb_base_of(address);
-
-    return base->kind == WB_S_LOAD ? (struct wb_field *)wb_field_of(base->of) : NULL;
-}
-
 /* ---- stores ---- */
 
 static bool
@@ -144,7 +135,7 @@ keep(struct wb_frame *frame, struct wb_record *record, struct wb_symbol *address
     const struct wb_field *first = wb_first_field(address);
     const struct wb_symbol *base = wb_base_of(address);
 
-    if (base->kind == WB_S_LOAD) first = wb_field_of(base->of);
+    if (base->kind == WB_S_LOAD) first = wb_holder_of(address);
     if (variable) {
         record->keeper = format_keeper(program, "global variable '%s'", variable->name);
         record->global = true;
@@ -205,7 +196,8 @@ may_keep_p(struct wb_function *function, unsigned number)
 static void
 hold(struct wb_program *program, struct wb_symbol *address)
 {
-    struct wb_field *field = (struct wb_field *)wb_field_of(address), *holder = holder_of(address);
+    struct wb_field *field = (struct wb_field *)wb_field_of(address);
+    struct wb_field *holder = (struct wb_field *)wb_holder_of(address);
     struct wb_symbol *base = wb_base_of(address);
 
     if (field) field->held = true;

@@ -90,13 +90,6 @@ wb_summary_of(struct wb_flow *flow, struct wb_function *function)
     return NULL;
 }
 
-static bool
-of_values_p(const struct wb_type *type)
-{
-    while (type->kind == WB_ARRAY) type = type->to;
-    return type->kind == WB_VALUE;
-}
-
 /* Notes the field that a marked value was loaded from, or the field behind whose pointer it
  * lies. Returns false if the value has another origin. */
 static bool
@@ -108,12 +101,10 @@ note_mark(struct wb_flow *flow, const struct wb_symbol *value, bool movable,
     if (field) {
         struct wb_field_use *use = wb_field_use_of(flow->arena, field, data_type);
         *(movable ? &use->movable : &use->pinned) = true;
-        if (!of_values_p(field->type)) data_type->tables = use->behind = true;
+        if (!wb_of_values_p(field->type)) data_type->tables = use->behind = true;
         wb_add_owner(flow->program, field->record, data_type, false);
     }
-    struct wb_symbol *base = wb_base_of(value->of);
-    struct wb_field *behind = base->kind == WB_S_LOAD ? (struct wb_field *)wb_field_of(base->of) :
-                              NULL;
+    struct wb_field *behind = (struct wb_field *)wb_holder_of(value->of);
     if (behind) wb_field_use_of(flow->arena, behind, data_type)->behind = true;
     data_type->tables |= !field;
     return field || (behind && wb_owned_p(behind->record, data_type));

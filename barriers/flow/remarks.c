@@ -56,13 +56,6 @@ add_remark(struct wb_remarker *remarker, enum wb_rule rule, const char *field, c
 
 /* ---- fields ---- */
 
-static bool
-of_values_p(const struct wb_type *type)
-{
-    while (type->kind == WB_ARRAY) type = type->to;
-    return type->kind == WB_VALUE;
-}
-
 /* True if a reference is stored in the field, and the type does not mark it. A store into an object
  * of unknown type may be into one of another type that marks the field. */
 static bool
@@ -205,7 +198,7 @@ owners_known_p(const struct wb_record *record)
 static bool
 in_data_p(const struct wb_field *field)
 {
-    if (!of_values_p(field->type)) return false;
+    if (!wb_of_values_p(field->type)) return false;
     for (const struct wb_owner *owner = field->outer->owners; owner; owner = owner->next) {
         if (owner->whole) return true;
     }
@@ -218,7 +211,7 @@ static void
 check_outside(struct wb_remarker *remarker, const struct wb_field *field)
 {
     const struct wb_record *outer = field->outer, *kept;
-    bool pointer = !of_values_p(field->type);
+    bool pointer = !wb_of_values_p(field->type);
     const char *keeper;
 
     if (!field->outside.file || field->held || outer->given || in_data_p(field)) return;

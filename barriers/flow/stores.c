@@ -61,12 +61,10 @@ static const struct wb_data_type *
 data_type_of(const struct wb_state *state, struct wb_symbol *address)
 {
     const struct wb_data_type *known = known_type_of(state, address);
-    const struct wb_symbol *base = wb_base_of(address);
-    const struct wb_field *first = wb_first_field(address), *holder;
+    const struct wb_field *first = wb_first_field(address), *holder = wb_holder_of(address);
 
     if (known) return known;
     if (first && first->record->owners) return owner_of(first->record, wb_field_of(address));
-    holder = base->kind == WB_S_LOAD ? wb_field_of(base->of) : NULL;
     return holder ? wb_marks_behind(holder) : NULL;
 }
 

@@ -105,6 +105,21 @@ wb_field_of(const struct wb_symbol *address)
 }
 
 const struct wb_field *
+wb_holder_of(struct wb_symbol *address)
+{
+    const struct wb_symbol *base = wb_base_of(address);
+
+    return base->kind == WB_S_LOAD ? wb_field_of(base->of) : NULL;
+}
+
+bool
+wb_of_values_p(const struct wb_type *type)
+{
+    while (type->kind == WB_ARRAY) type = type->to;
+    return type->kind == WB_VALUE;
+}
+
+const struct wb_field *
 wb_first_field(const struct wb_symbol *address)
 {
     const struct wb_field *first = NULL;

@@ -61,6 +61,12 @@ const struct wb_field *wb_field_of(const struct wb_symbol *address);
 /* The outermost field, next to the base. Returns NULL if it has none. */
 const struct wb_field *wb_first_field(const struct wb_symbol *address);
 
+/* The field whose pointer leads to the memory of the address. Returns NULL if no field does. */
+const struct wb_field *wb_holder_of(struct wb_symbol *address);
+
+/* True if a field or a variable of the type holds a VALUE, or an array of them. */
+bool wb_of_values_p(const struct wb_type *type);
+
 /* True if the symbol is reached from a parameter of the function. */
 bool wb_of_parameter_p(const struct wb_symbol *symbol, const struct wb_function *function);
 
