@@ -24,6 +24,7 @@
 #include "gc/book/state.h"
 #include "os/allocator.h"
 #include "os/bell.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "os/memory_use.h"
 #include "profiler/gauge.h"
@@ -202,19 +203,12 @@ on_p(void)
     return on;
 }
 
+/* The moment that is so far from now. */
 static struct timespec
-moment(int64_t ns)
+moment_in(int64_t ns)
 {
+    ns += rb_heapprof_clock_ns(CLOCK_MONOTONIC);
     return (struct timespec){ .tv_sec = (time_t)(ns / SECOND_NS), .tv_nsec = ns % SECOND_NS };
-}
-
-static int64_t
-now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
 }
 
 /* Under the lock. Whether our thread cannot go on. While it writes it needs no GVL. */
@@ -223,21 +217,21 @@ stuck_p(int64_t asked_ns)
 {
     if (marks.turn == WRITING) return false;
     return rb_heapprof_borrow_waits_ns() >= STUCK_NS ||
-           (marks.turn == ASKED && now_ns() - asked_ns >= BEGIN_NS);
+           (marks.turn == ASKED && rb_heapprof_clock_ns(CLOCK_MONOTONIC) - asked_ns >= BEGIN_NS);
 }
 
 /* Our thread writes the file. Returns false if it could not, or had no memory. */
 static bool
 written_by_our_thread_p(void)
 {
-    int64_t asked_ns = now_ns();
+    int64_t asked_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
 
     pthread_mutex_lock(&marks.lock);
     marks.turn = ASKED;
     rb_heapprof_bell_ring();
     while (marks.on && (marks.turn == ASKED || marks.turn == BEGUN || marks.turn == WRITING) &&
            !stuck_p(asked_ns)) {
-        struct timespec until = moment(now_ns() + STEP_NS);
+        struct timespec until = moment_in(STEP_NS);
         pthread_cond_timedwait(&marks.changed, &marks.lock, &until);
     }
     enum turn turn = marks.turn;
@@ -352,14 +346,15 @@ look(void)
 
     rb_heapprof_memory_use(&use, NULL);
     const struct heapprof_level level = { use.resident, use.used, use.limit };
-    uint64_t value = rb_heapprof_gauge_look(&marks.gauge, &level, now_ns(), &wait_ns);
+    int64_t now_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
+    uint64_t value = rb_heapprof_gauge_look(&marks.gauge, &level, now_ns, &wait_ns);
     if (value) {
         pthread_mutex_unlock(&marks.lock);
         write_at(value, &use);
         pthread_mutex_lock(&marks.lock);
     }
     else {
-        struct timespec until = moment(now_ns() + wait_ns);
+        struct timespec until = moment_in(wait_ns);
         while (marks.on && pthread_cond_timedwait(&marks.changed, &marks.lock, &until) == 0);
     }
     return marks.on;
