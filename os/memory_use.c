@@ -227,7 +227,7 @@ look_at_process(struct heapprof_memory_facts *facts, uint64_t pid)
 }
 
 static void
-look_at_others(struct heapprof_memory_facts *facts, const char *group)
+look_at_others(struct heapprof_memory_facts *facts, const char *group, pid_t except)
 {
     char text[8 * PROCESSES_MOST];
     char *at = text, *end;
@@ -236,7 +236,8 @@ look_at_others(struct heapprof_memory_facts *facts, const char *group)
     for (;; at = end) {
         uint64_t pid = strtoull(at, &end, 10);
         if (end == at) return;
-        if (pid > 0 && pid != (uint64_t)getpid()) look_at_process(facts, pid);
+        if (pid > 0 && pid != (uint64_t)getpid() && pid != (uint64_t)except)
+            look_at_process(facts, pid);
     }
 }
 
@@ -258,14 +259,14 @@ look_at_events(struct heapprof_memory_facts *facts, const char *group)
 
 void
 rb_heapprof_memory_facts(struct heapprof_memory_facts *facts,
-                         const struct heapprof_memory_use *use)
+                         const struct heapprof_memory_use *use, pid_t except)
 {
     char text[256];
 
     *facts = (struct heapprof_memory_facts){0};
     if (use->group[0]) {
         look_at_events(facts, use->group);
-        look_at_others(facts, use->group);
+        look_at_others(facts, use->group, except);
     }
     if ((use->group[0] && read_text(text, sizeof(text), use->group, "memory.pressure")) ||
         read_text(text, sizeof(text), "/proc/pressure/memory", ""))

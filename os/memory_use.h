@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct heapprof_memory_use {
     uint64_t used, limit;    /* bytes, of the limit that is fullest; limit is 0 if there is none */
@@ -35,8 +36,8 @@ struct heapprof_memory_facts {
     char     largest_name[32];             /* "" if there is none */
 };
 
-void
-rb_heapprof_memory_facts(struct heapprof_memory_facts *facts,
-                         const struct heapprof_memory_use *use);
+/* The process `except` is not looked at; 0: none. */
+void rb_heapprof_memory_facts(struct heapprof_memory_facts *facts,
+                              const struct heapprof_memory_use *use, pid_t except);
 
 #endif

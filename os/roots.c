@@ -340,6 +340,17 @@ heap_begin(const struct mapping *mapping)
     return program > mapping->begin && program < end ? program : mapping->begin;
 }
 
+/* True if the main thread's control block is in the mapping, which looks like the stack of another
+ * thread if what may not be touched happens to lie before it. Known only to the main thread, and
+ * to the only one of a child of fork. */
+static bool
+of_main_thread_p(const struct mapping *mapping)
+{
+    uintptr_t control = (uintptr_t)__builtin_thread_pointer();
+
+    return syscall(SYS_gettid) == getpid() && control >= mapping->begin && control < mapping->end;
+}
+
 static void
 tell_mapping(const struct roots *roots, const struct mapping *mapping)
 {
@@ -358,7 +369,8 @@ tell_mapping(const struct roots *roots, const struct mapping *mapping)
     else if (mapping->name[0] == '/') {
         tell_variables(roots, mapping);
     }
-    else if (strcmp(mapping->name, "[stack]") == 0 || control_block(roots, mapping)) {
+    else if (strcmp(mapping->name, "[stack]") == 0 ||
+             (control_block(roots, mapping) && !of_main_thread_p(mapping))) {
         tell_stack(roots, mapping, stack_in_use(roots, mapping));
     }
     else {

@@ -135,7 +135,7 @@ TEST_F(MemoryUse, FactsAreThoseOfTheGroup)
     Write("a/memory.pressure", "some avg10=12.34 avg60=1.0 avg300=0.0 total=1\nfull avg10=9.00\n");
     Write("a/cgroup.procs", std::to_string(getpid()) + "\n" + std::to_string(getppid()) + "\n");
     Look("0::/a\n");
-    rb_heapprof_memory_facts(&facts, &use_);
+    rb_heapprof_memory_facts(&facts, &use_, 0);
     EXPECT_EQ(2u, facts.high);
     EXPECT_EQ(3u, facts.max);
     EXPECT_EQ(5u, facts.killed);
@@ -144,6 +144,9 @@ TEST_F(MemoryUse, FactsAreThoseOfTheGroup)
     EXPECT_EQ((uint64_t)getppid(), facts.largest);
     EXPECT_GT(facts.largest_bytes, 0u);
     EXPECT_STRNE("", facts.largest_name);
+    rb_heapprof_memory_facts(&facts, &use_, getppid());
+    EXPECT_EQ(0u, facts.others);
+    EXPECT_EQ(0u, facts.other_bytes);
 }
 
 TEST_F(MemoryUse, FactsOfTheFirstVersion)
@@ -155,7 +158,7 @@ TEST_F(MemoryUse, FactsOfTheFirstVersion)
     Write("memory/a/memory.failcnt", "7\n");
     Write("memory/a/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
     Look("4:memory:/a\n");
-    rb_heapprof_memory_facts(&facts, &use_);
+    rb_heapprof_memory_facts(&facts, &use_, 0);
     EXPECT_EQ(7u, facts.max);
     EXPECT_EQ(2u, facts.killed);
     EXPECT_EQ(0u, facts.others);

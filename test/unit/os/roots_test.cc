@@ -74,7 +74,8 @@ TEST_F(Roots, VariablesTheStackAndMappings) {
     for (const volatile void *place :
          { (const volatile void *)&variable, (const volatile void *)&of_a_thread,
            (const volatile void *)&local, (const volatile void *)page }) {
-        ASSERT_TRUE(At(place));
+        ASSERT_TRUE(At(place)) << const_cast<const void *>(place) << " of\n"
+                               << std::ifstream("/proc/self/maps").rdbuf();
         EXPECT_NE(HEAPPROF_MEMORY_HEAP, At(place)->kind);
     }
     EXPECT_TRUE(OfAStack(__builtin_frame_address(0))); // local may be elsewhere with a sanitizer
