@@ -48,17 +48,53 @@ attach_codes_free(struct attach_codes *codes)
     rb_heapprof_index_release(&codes->index, codes->mem);
 }
 
-bool
-attach_codes_refresh(struct attach_codes *codes)
+/* Reads the generation at present. Returns true if it is the one that all this is of. */
+static bool
+same_generation_p(struct attach_codes *codes, struct attach_vm_generation *now)
 {
-    struct attach_vm_generation now = {0};
+    *now = (struct attach_vm_generation){0};
+    return attach_vm_generation(codes->vm, now) && now->freed == codes->generation.freed &&
+           now->moved == codes->generation.moved;
+}
 
-    if (attach_vm_generation(codes->vm, &now) && now.freed == codes->generation.freed &&
-        now.moved == codes->generation.moved) return true;
+bool
+attach_codes_current_p(struct attach_codes *codes)
+{
+    struct attach_vm_generation now;
+    return same_generation_p(codes, &now);
+}
+
+bool
+attach_codes_moving_p(const struct attach_codes *codes)
+{
+    return codes->generation.moved & 1;
+}
+
+static void
+begin_generation(struct attach_codes *codes, struct attach_vm_generation now)
+{
     codes->generation = now;
     codes->count = 0;
     rb_heapprof_index_clear(&codes->index, codes->mem, 0);
     HEAPPROF_MEM_RELEASE(codes->mem, codes->methods, codes->method_capacity);
+}
+
+void
+attach_codes_forget(struct attach_codes *codes)
+{
+    struct attach_vm_generation now;
+
+    same_generation_p(codes, &now);
+    begin_generation(codes, now);
+}
+
+bool
+attach_codes_refresh(struct attach_codes *codes)
+{
+    struct attach_vm_generation now;
+
+    if (same_generation_p(codes, &now)) return true;
+    begin_generation(codes, now);
     return false;
 }
 

@@ -51,6 +51,15 @@ void attach_codes_free(struct attach_codes *codes);
  * since the last call: then all that was known has been forgotten. Functions keep their numbers. */
 bool attach_codes_refresh(struct attach_codes *codes);
 
+/* True if the target has neither freed nor moved code since then. */
+bool attach_codes_current_p(struct attach_codes *codes);
+
+/* True if the target moved objects when all this was read. */
+bool attach_codes_moving_p(const struct attach_codes *codes);
+
+/* Forgets all that is known. */
+void attach_codes_forget(struct attach_codes *codes);
+
 /* The method entry that an object in an environment is or leads to; 0: it leads to none. */
 uint64_t attach_code_method(struct attach_codes *codes, uint64_t object);
 

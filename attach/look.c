@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
+#include "attach/activity.h"
 #include "attach/jit.h"
-#include "attach/processor.h"
 
 enum {
-    MANY_THREADS = 32,
+    TRIES = 3, /* to give a stack its names while code is freed or moved */
     READ_ALL_EVERY = 64 /* looks */
 };
 
@@ -70,159 +70,6 @@ attach_look_native(struct attach_looks *looks, enum attach_native_which which)
     return attach_native_begin(&looks->native, looks->vm, looks->names, which);
 }
 
-/* ---- what a thread is doing ---- */
-
-/* The tid of its native thread in our pid namespace; 0 if it has none. */
-static pid_t
-tid_of(struct attach_looks *looks, const struct attach_thread *thread)
-{
-    if (!thread->tid) return 0;
-    pid_t tid = attach_target_tid(looks->target, thread->tid);
-    if (!tid && attach_target_threads(looks->target))
-        tid = attach_target_tid(looks->target, thread->tid);
-    return tid;
-}
-
-/* True if the VM collects garbage. Then a thread with the GVL does it. */
-static bool
-collecting_p(struct attach_looks *looks)
-{
-    uint64_t collecting;
-
-    return attach_vm_get(looks->vm, attach_vm_objspace(looks->vm), &looks->vm->collecting,
-                         &collecting) &&
-           collecting;
-}
-
-/* True if the thread's account says what the mode wants to know. */
-static bool
-account_wanted_p(const struct attach_looks *looks, const struct attach_thread *thread)
-{
-    if (!looks->target->runs || !thread->tid || looks->wanted == ATTACH_LOOK_GVL) return false;
-    return looks->wanted == ATTACH_LOOK_CPU || looks->wanted == ATTACH_LOOK_OFF ||
-           thread->state == ATTACH_THREAD_BLOCKED;
-}
-
-static void
-read_accounts_at_work(struct attach_looks *looks)
-{
-    for (size_t i = 0; i < looks->threads.awake_count; i++) {
-        const struct attach_thread *thread = &looks->threads.all[looks->threads.awake[i]];
-        if (thread->tid && attach_thread_at_work_p(thread))
-            attach_cpus_read(&looks->cpus, thread->tid);
-    }
-}
-
-/* Begins to read the kernel's accounts of the threads. */
-static void
-begin_accounts(struct attach_looks *looks)
-{
-    bool all = looks->wanted == ATTACH_LOOK_CPU || looks->wanted == ATTACH_LOOK_OFF;
-
-    looks->asked = true;
-    attach_cpus_begin(&looks->cpus, all, looks->threads.count >= MANY_THREADS);
-    read_accounts_at_work(looks);
-}
-
-/* Reads the accounts that are wanted. Must be done before threads are stopped: a stop is a state of
- * its own, and to come to it a thread has to run. */
-static void
-read_accounts(struct attach_looks *looks)
-{
-    const struct attach_threads *threads = &looks->threads;
-
-    for (size_t i = 0; i < threads->count && !looks->asked; i++) {
-        if (account_wanted_p(looks, &threads->all[i])) begin_accounts(looks);
-    }
-    if (!looks->asked) return;
-    read_accounts_at_work(looks);
-    for (size_t i = 0; i < threads->count; i++) {
-        const struct attach_thread *thread = &threads->all[i];
-        if (account_wanted_p(looks, thread) && !attach_cpus_find(&looks->cpus, thread->tid))
-            attach_cpus_read(&looks->cpus, thread->tid);
-    }
-    attach_cpus_read_rest(&looks->cpus);
-}
-
-/* Which threads wait for a processor, in mode cpu. The reader may have taken it from them, so it
- * goes to another one for the next look. */
-static void
-ask_processors(struct attach_looks *looks)
-{
-    bool queued = false;
-
-    if (looks->wanted != ATTACH_LOOK_CPU || !looks->target->runs) return;
-    for (size_t i = 0; i < looks->threads.count; i++) {
-        const struct attach_thread *thread = &looks->threads.all[i];
-        bool runs = thread->state == ATTACH_THREAD_RUNNING;
-        if (!thread->tid || !(runs || thread->state == ATTACH_THREAD_BLOCKED)) continue;
-        struct attach_cpu *cpu = attach_cpus_find(&looks->cpus, thread->tid);
-        if (!cpu || cpu->alarm >= 0 || !(runs || cpu->ran_new_ns)) continue;
-        attach_cpus_ask(&looks->cpus, cpu);
-        queued |= cpu->queued;
-    }
-    if (queued) attach_processor_leave();
-}
-
-/* The state of a BLOCKED thread as the kernel has it; 0: unknown. */
-static char
-kernel_state(struct attach_looks *looks, struct attach_cpu *cpu)
-{
-    return cpu ? attach_cpus_state(&looks->cpus, cpu) : 0;
-}
-
-/* What the thread is doing, and whether its stack is wanted. */
-static void
-tell_state(struct attach_looks *looks, struct attach_look_stack *stack)
-{
-    const struct attach_thread *thread = &stack->thread;
-    struct attach_cpu *cpu =
-        account_wanted_p(looks, thread) ? attach_cpus_find(&looks->cpus, thread->tid) : NULL;
-    bool computes = thread->state == ATTACH_THREAD_RUNNING;
-
-    switch (thread->state) {
-      case ATTACH_THREAD_RUNNING: break;
-      case ATTACH_THREAD_READY: stack->waits = ATTACH_WAITS_GVL; break;
-      case ATTACH_THREAD_LOCKING: stack->waits = ATTACH_WAITS_LOCK; break;
-      case ATTACH_THREAD_BLOCKED: {
-        char state = kernel_state(looks, cpu);
-        computes = state == 'R';
-        stack->idle = state != 'R' && state != 'D';
-        stack->waits = computes ? ATTACH_WAITS_NOT : ATTACH_WAITS_IO;
-        break;
-      }
-      case ATTACH_THREAD_SLEEPING:
-        stack->waits = ATTACH_WAITS_SLEEP;
-        stack->idle = true;
-        break;
-      case ATTACH_THREAD_ENDED: case ATTACH_THREAD_FIBER: stack->idle = true; break;
-    }
-    switch (looks->wanted) {
-      case ATTACH_LOOK_ALL: stack->wanted = true; break;
-      case ATTACH_LOOK_BUSY: stack->wanted = !stack->idle; break;
-      case ATTACH_LOOK_GVL: stack->wanted = thread->state == ATTACH_THREAD_RUNNING; break;
-      case ATTACH_LOOK_CPU:
-        if (cpu && attach_cpus_counts_p(&looks->cpus, cpu, computes))
-            stack->ran_ns = cpu->ran_new_ns;
-        stack->wanted = stack->ran_ns > 0;
-        break;
-      case ATTACH_LOOK_OFF:
-        stack->queued_ns = cpu ? cpu->queued_new_ns : 0;
-        stack->wanted = stack->waits != ATTACH_WAITS_NOT || stack->queued_ns > 0;
-        break;
-    }
-}
-
-/* What has been counted is not counted again. */
-static void
-settle_account(struct attach_looks *looks, const struct attach_look_stack *stack)
-{
-    if (stack->failed || (!stack->ran_ns && !stack->queued_ns)) return;
-    struct attach_cpu *cpu = attach_cpus_find(&looks->cpus, stack->thread.tid);
-    if (stack->ran_ns) attach_cpus_settle(&looks->cpus, cpu);
-    if (stack->queued_ns) cpu->queued_new_ns = 0;
-}
-
 /* ---- the names ---- */
 
 static bool
@@ -252,7 +99,8 @@ find_code(struct attach_looks *looks, const struct attach_thread *thread, size_t
     struct unwind_registers registers;
 
     if (!attach_walk_pc_old_p(&looks->walk, frame) || !may_run_p(looks, thread)) return code;
-    bool still = attach_registers_read(looks->target, tid_of(looks, thread), &registers);
+    bool still =
+        attach_registers_read(looks->target, attach_activity_tid(looks, thread), &registers);
     code.pc = attach_jit_pc(&looks->codes, &code, thread->ec, still ? &registers : NULL);
     return code;
 }
@@ -316,6 +164,19 @@ add_torn(struct attach_looks *looks)
     return function && add_frame(looks, function, 0);
 }
 
+/* True unless the names just read may be those of other code. Code may be freed or moved meanwhile
+ * if the thread does not stand still, or has no GVL. And between two instructions of a compaction a
+ * slot is empty: its object has gone, and it does not say yet where to. */
+static bool
+names_sure_p(struct attach_looks *looks, uint64_t unreadable_before)
+{
+    struct attach_codes *codes = &looks->codes;
+
+    if (!looks->target->runs) return true;
+    return attach_codes_current_p(codes) &&
+           (codes->unreadable == unreadable_before || !attach_codes_moving_p(codes));
+}
+
 /* Returns false without memory. */
 static bool
 name_stack(struct attach_looks *looks, struct attach_look_stack *stack)
@@ -325,9 +186,37 @@ name_stack(struct attach_looks *looks, struct attach_look_stack *stack)
     if (stack->failed) return true;
     label_stack(looks, stack, &looks->walk.place);
     if (stack->torn && !add_torn(looks)) return false;
+    uint64_t unreadable = looks->codes.unreadable;
     if (!add_frames(looks, stack)) return false;
     stack->count = looks->frame_count - stack->first;
+    stack->unsure = !names_sure_p(looks, unreadable);
     return true;
+}
+
+/* Forgets what was read of the stack. */
+static void
+forget_stack(struct attach_looks *looks, struct attach_look_stack *stack)
+{
+    looks->frame_count = stack->first;
+    stack->count = 0;
+    stack->label_set = 0;
+    stack->torn = stack->failed = stack->still = false;
+}
+
+static void
+forget_names(struct attach_looks *looks)
+{
+    attach_codes_forget(&looks->codes);
+    attach_memos_forget(&looks->memos);
+}
+
+/* If the stack is read again because its names were unsure, these are read at the present state of
+ * the target's code. */
+static bool
+copy_stack(struct attach_looks *looks, const struct attach_look_stack *stack)
+{
+    if (stack->unsure) forget_names(looks);
+    return attach_walk_copy(&looks->walk, stack->thread.ec);
 }
 
 /* Puts the C functions of the thread's machine stack among its Ruby frames. */
@@ -371,7 +260,7 @@ native_wanted_p(const struct attach_looks *looks, const struct attach_look_stack
 static bool
 read_still(struct attach_looks *looks, struct attach_look_stack *stack, pid_t tid)
 {
-    stack->failed = !attach_walk_copy(&looks->walk, stack->thread.ec);
+    stack->failed = !copy_stack(looks, stack);
     stack->still = true;
     if (!name_stack(looks, stack)) return false;
     if (native_wanted_p(looks, stack))
@@ -382,29 +271,16 @@ read_still(struct attach_looks *looks, struct attach_look_stack *stack, pid_t ti
 static bool
 read_as_it_is(struct attach_looks *looks, struct attach_look_stack *stack)
 {
-    pid_t tid = looks->native.on ? tid_of(looks, &stack->thread) : 0;
+    pid_t tid = looks->native.on ? attach_activity_tid(looks, &stack->thread) : 0;
     return read_still(looks, stack, tid) && finish_stack(looks, stack);
 }
 
 static bool
 read_unstopped(struct attach_looks *looks, struct attach_look_stack *stack)
 {
-    stack->failed = !attach_walk_copy(&looks->walk, stack->thread.ec);
+    stack->failed = !copy_stack(looks, stack);
     if (!stack->failed) attach_walk_cut_torn(&looks->walk);
     return name_stack(looks, stack) && finish_stack(looks, stack);
-}
-
-/* True if the thread had to wait for a processor before it stood still. Then it is not counted, for
- * where it lost its processor is no random place (attach/processor.h). */
-static bool
-turned_p(struct attach_looks *looks, struct attach_look_stack *stack)
-{
-    if (!stack->ran_ns) return false;
-    struct attach_cpu *cpu = attach_cpus_find(&looks->cpus, stack->thread.tid);
-    if (cpu->alarm >= 0 || !attach_cpus_turned_p(&looks->cpus, cpu)) return false;
-    stack->ran_ns = 0;
-    stack->wanted = false;
-    return true;
 }
 
 /* True if only a stop shows at which line the thread is: it is in machine code of a JIT. */
@@ -417,56 +293,73 @@ registers_wanted_p(const struct attach_looks *looks)
     return false;
 }
 
-/* Copies the frames of a thread that waits for a processor. It stands still as long as it has not
- * got one. To stop it would take its turn from it, and the reader would wait for that. */
+/* Reads the stack of a thread that waits for a processor: it stands still as long as it has not got
+ * one. To stop it would take its turn from it, and the reader would wait for that. If it does not
+ * wait, or goes on before its frames have names, *queued is false and nothing has been read. */
 static bool
-copy_queued(struct attach_looks *looks, const struct attach_look_stack *stack)
+read_queued(struct attach_looks *looks, struct attach_look_stack *stack, bool *queued)
 {
-    if (looks->native.on || looks->locals.wanted) return false;
-    if (!looks->asked) begin_accounts(looks);
+    *queued = false;
+    if (looks->native.on || looks->locals.wanted) return true;
+    if (!looks->asked) attach_activity_begin(looks);
     struct attach_cpu *cpu = attach_cpus_read(&looks->cpus, stack->thread.tid);
-    if (!cpu || (looks->wanted == ATTACH_LOOK_CPU && cpu->alarm < 0)) return false;
+    if (!cpu || (looks->wanted == ATTACH_LOOK_CPU && cpu->alarm < 0)) return true;
     attach_cpus_ask(&looks->cpus, cpu);
-    return cpu->queued && attach_walk_copy(&looks->walk, stack->thread.ec) &&
-           !registers_wanted_p(looks) && !attach_cpus_turned_p(&looks->cpus, cpu);
+    if (!cpu->queued || !copy_stack(looks, stack) ||
+        registers_wanted_p(looks))
+        return true;
+    stack->still = true;
+    if (!name_stack(looks, stack)) return false;
+    *queued = !attach_cpus_turned_p(&looks->cpus, cpu);
+    if (*queued) return finish_stack(looks, stack);
+    forget_stack(looks, stack);
+    return true;
 }
 
 static bool
 read_stopped(struct attach_looks *looks, struct attach_look_stack *stack)
 {
-    pid_t tid = tid_of(looks, &stack->thread);
+    pid_t tid = attach_activity_tid(looks, &stack->thread);
+    bool queued = false;
 
-    if (tid && copy_queued(looks, stack)) {
-        stack->still = true;
-        return name_stack(looks, stack) && finish_stack(looks, stack);
-    }
+    if (tid && !read_queued(looks, stack, &queued)) return false;
+    if (queued) return true;
     if (!tid || attach_stop_thread(looks->stop, tid, looks->patience_ns) != ATTACH_STOPPED) {
         looks->counts.not_stopped++;
         looks->patience_ns = ATTACH_LOOK_PATIENCE_NS;
         return read_unstopped(looks, stack);
     }
     looks->counts.stopped++;
-    bool room = turned_p(looks, stack) || read_still(looks, stack, tid);
+    bool room = attach_activity_turned_p(looks, stack) || read_still(looks, stack, tid);
     attach_stop_resume(looks->stop);
     return room && finish_stack(looks, stack);
 }
 
-/* True if the thread waits, and a second look at its frames shows the same. */
+/* Reads the stack of a thread that waits, if it still waits when its frames have names, and these
+ * are the same. Otherwise *waits is false and nothing has been read. */
 static bool
-waits_p(struct attach_looks *looks, const struct attach_look_stack *stack)
+read_waiting(struct attach_looks *looks, struct attach_look_stack *stack, bool *waits)
 {
     bool fiber = stack->thread.state == ATTACH_THREAD_FIBER;
 
-    return stack->thread.state != ATTACH_THREAD_RUNNING &&
-           attach_walk_copy(&looks->walk, stack->thread.ec) && attach_walk_same_p(&looks->walk) &&
-           (fiber || !attach_thread_running_p(looks->vm, &stack->thread));
+    *waits = stack->thread.state != ATTACH_THREAD_RUNNING &&
+             copy_stack(looks, stack);
+    if (!*waits) return true;
+    stack->still = true;
+    if (!name_stack(looks, stack)) return false;
+    *waits = attach_walk_same_p(&looks->walk) &&
+             (fiber || !attach_thread_running_p(looks->vm, &stack->thread));
+    if (*waits) return finish_stack(looks, stack);
+    forget_stack(looks, stack);
+    return true;
 }
 
-/* The stack of a thread, if it waits as it did at the last look. */
+/* The stack of a thread, if it waits as it did at the last look. A stack that is read again because
+ * its names were unsure is not taken from there. */
 static const struct attach_memo_entry *
 find_remembered(struct attach_looks *looks, const struct attach_look_stack *stack)
 {
-    if (stack->thread.state == ATTACH_THREAD_RUNNING) return NULL;
+    if (stack->thread.state == ATTACH_THREAD_RUNNING || stack->unsure) return NULL;
     attach_target_ahead_resume(looks->target);
     const struct attach_memo_entry *entry =
         attach_memos_find(&looks->memos, looks->place, stack->thread.ec);
@@ -491,14 +384,21 @@ add_remembered(struct attach_looks *looks, struct attach_look_stack *stack,
 static void
 remember(struct attach_looks *looks, const struct attach_look_stack *stack, uint64_t call)
 {
+    if (stack->unsure) return;
     attach_memos_add(&looks->memos, looks->place, &looks->walk, &looks->frames[stack->first],
                      stack->count, call);
 }
 
+/* A stack that stays the same is kept for the next look. */
 static bool
-read_waiting(struct attach_looks *looks, struct attach_look_stack *stack)
+read_plain(struct attach_looks *looks, struct attach_look_stack *stack)
 {
-    if (!name_stack(looks, stack) || !finish_stack(looks, stack)) return false;
+    const struct attach_memo_entry *entry = find_remembered(looks, stack);
+    bool waits;
+
+    if (entry) return add_remembered(looks, stack, entry);
+    if (!read_waiting(looks, stack, &waits)) return false;
+    if (!waits) return read_stopped(looks, stack);
     remember(looks, stack, 0);
     return true;
 }
@@ -509,7 +409,8 @@ static bool
 read_native(struct attach_looks *looks, struct attach_look_stack *stack)
 {
     bool waits = stack->thread.state != ATTACH_THREAD_RUNNING;
-    uint64_t call = waits ? attach_cpu_call(looks->target, tid_of(looks, &stack->thread)) : 0;
+    pid_t tid = attach_activity_tid(looks, &stack->thread);
+    uint64_t call = waits ? attach_cpu_call(looks->target, tid) : 0;
     const struct attach_memo_entry *entry = find_remembered(looks, stack);
 
     if (entry && call && entry->call == call) return add_remembered(looks, stack, entry);
@@ -523,25 +424,47 @@ read_native(struct attach_looks *looks, struct attach_look_stack *stack)
 static bool
 read_with_locals(struct attach_looks *looks, struct attach_look_stack *stack)
 {
-    if (tid_of(looks, &stack->thread)) return read_stopped(looks, stack);
-    return waits_p(looks, stack) ? read_as_it_is(looks, stack) : read_unstopped(looks, stack);
+    bool waits = false;
+
+    if (attach_activity_tid(looks, &stack->thread)) return read_stopped(looks, stack);
+    if (!read_waiting(looks, stack, &waits)) return false;
+    return waits || read_unstopped(looks, stack);
+}
+
+static bool
+read_wanted(struct attach_looks *looks, struct attach_look_stack *stack, bool still)
+{
+    if (still) return read_as_it_is(looks, stack);
+    if (looks->mode != ATTACH_LOOK_AUTO) return read_unstopped(looks, stack);
+    if (looks->locals.wanted) return read_with_locals(looks, stack);
+    if (native_wanted_p(looks, stack)) return read_native(looks, stack);
+    return read_plain(looks, stack);
+}
+
+/* If names are not sure, the stack is read again. While all threads are stopped that would not
+ * help. */
+static bool
+read_surely(struct attach_looks *looks, struct attach_look_stack *stack, bool still)
+{
+    for (int tries = still ? 1 : TRIES; tries > 0; tries--) {
+        if (!read_wanted(looks, stack, still)) return false;
+        if (!stack->unsure || !stack->wanted) return true;
+        forget_stack(looks, stack);
+    }
+    forget_names(looks);
+    stack->failed = true;
+    return true;
 }
 
 static bool
 read_stack(struct attach_looks *looks, struct attach_look_stack *stack, bool still)
 {
     if (!stack->thread.ec) return true; /* it has ended */
-    tell_state(looks, stack);
+    attach_activity_tell(looks, stack);
     if (!stack->wanted) return true;
-    if (still && turned_p(looks, stack)) return true;
+    if (still && attach_activity_turned_p(looks, stack)) return true;
     stack->collecting = stack->thread.state == ATTACH_THREAD_RUNNING && looks->collecting;
-    if (still) return read_as_it_is(looks, stack);
-    if (looks->mode != ATTACH_LOOK_AUTO) return read_unstopped(looks, stack);
-    if (looks->locals.wanted) return read_with_locals(looks, stack);
-    if (native_wanted_p(looks, stack)) return read_native(looks, stack);
-    const struct attach_memo_entry *entry = find_remembered(looks, stack);
-    if (entry) return add_remembered(looks, stack, entry);
-    return waits_p(looks, stack) ? read_waiting(looks, stack) : read_stopped(looks, stack);
+    return read_surely(looks, stack, still);
 }
 
 /* ---- all of them ---- */
@@ -570,7 +493,7 @@ read_next(struct attach_looks *looks, struct attach_thread *thread, bool still)
     *stack = (struct attach_look_stack){.thread = *thread, .first = looks->frame_count};
     if (!read_stack(looks, stack, still)) return false;
     thread->idle = stack->idle;
-    settle_account(looks, stack);
+    attach_activity_settle(looks, stack);
     looks->stack_count++;
     looks->counts.stacks += stack->wanted;
     looks->counts.torn += stack->torn;
@@ -584,10 +507,10 @@ read_next(struct attach_looks *looks, struct attach_thread *thread, bool still)
 static bool
 threads_quiet_p(struct attach_looks *looks)
 {
-    if (!looks->target->runs || looks->threads.count < MANY_THREADS ||
+    if (!looks->target->runs || looks->threads.count < ATTACH_ACTIVITY_MANY ||
         looks->counts.looks % READ_ALL_EVERY == 0)
         return false;
-    begin_accounts(looks);
+    attach_activity_begin(looks);
     if (attach_cpus_rest_ran_p(&looks->cpus)) return false;
     attach_target_ahead_begin(looks->target, ATTACH_AHEAD_QUIET);
     bool quiet = attach_threads_refresh(&looks->threads, looks->vm);
@@ -612,7 +535,7 @@ begin(struct attach_looks *looks, bool ahead)
     if (ahead) attach_target_ahead_resume(looks->target);
     attach_native_next_look(&looks->native);
     attach_memos_begin(&looks->memos, attach_codes_refresh(&looks->codes));
-    looks->collecting = collecting_p(looks);
+    looks->collecting = attach_activity_collecting_p(looks);
     attach_target_ahead_pause(looks->target);
 }
 
@@ -661,9 +584,9 @@ look(struct attach_looks *looks)
     looks->quiet = threads_quiet_p(looks);
     if (!looks->quiet) {
         if (!read_threads(looks)) return false;
-        read_accounts(looks);
+        attach_activity_read(looks);
     }
-    ask_processors(looks);
+    attach_activity_ask(looks);
     bool still = stop_all(looks), read = read_all(looks, still);
     if (still && looks->stop) attach_stop_resume(looks->stop);
     return read;
@@ -681,7 +604,7 @@ attach_look(struct attach_looks *looks)
 int64_t
 attach_look_age_ns(struct attach_looks *looks, const struct attach_thread *thread)
 {
-    return attach_cpu_age_ns(looks->target, tid_of(looks, thread));
+    return attach_cpu_age_ns(looks->target, attach_activity_tid(looks, thread));
 }
 
 void

@@ -55,6 +55,7 @@ struct attach_look_stack {
     bool   torn;          /* inner frames changed while they were read, and are left out */
     bool   failed;        /* the stack could not be read */
     bool   still;         /* the thread stood still, or waited, while its stack was read */
+    bool   unsure;        /* code was freed or moved while its names were read */
     bool   collecting;    /* the thread runs a garbage collection */
     bool   collection_shown; /* one of the frames is "(garbage collection)" */
     bool idle; /* the thread waits for time, for other threads, or for I/O other than a disk's */

@@ -33,7 +33,13 @@ attach_memos_begin(struct attach_memos *memos, bool keep)
     memos->before = memos->now;
     memos->now = old;
     memos->now.entry_count = memos->now.byte_count = memos->now.frame_count = 0;
-    if (!keep) memos->before.entry_count = 0;
+    if (!keep) attach_memos_forget(memos);
+}
+
+void
+attach_memos_forget(struct attach_memos *memos)
+{
+    memos->before.entry_count = memos->now.entry_count = 0;
 }
 
 /* Makes room for the entry of that number and for its contents. Entries before it that were not set

@@ -45,6 +45,9 @@ void attach_memos_free(struct attach_memos *memos);
  * look. */
 void attach_memos_begin(struct attach_memos *memos, bool keep);
 
+/* Code has been freed or moved during a look: forgets the last look, and this one up to here. */
+void attach_memos_forget(struct attach_memos *memos);
+
 /* Returns the entry of a thread's stack, in memos->now, if the stack has not changed; otherwise
  * NULL, and the stack has to be read. Must be called for threads in the order of their numbers,
  * once for each, before add for the same thread. */

@@ -87,20 +87,21 @@ lock(struct attach_request *request)
     return request->lock >= 0 && flock(request->lock, LOCK_EX | LOCK_NB) == 0;
 }
 
-static bool
-door_open_p(struct attach_request *request, const unsigned char *copy,
-            char error[ATTACH_TARGET_ERROR_MAX])
+static enum attach_request_lock
+look_at_door(struct attach_request *request, const unsigned char *copy,
+             char error[ATTACH_TARGET_ERROR_MAX])
 {
     int64_t door = (int64_t)attach_field_get(&request->door, copy);
     struct attach_target *target = request->vm->target;
 
-    if (door == request->open_door) return true;
-    if (door == request->locked_door) {
-        attach_target_say(target, error,
-                          "it was started with RUBY_HEAPPROF=locked, and takes no requests");
+    if (door == request->open_door) return ATTACH_REQUEST_OPEN;
+    if (door != request->locked_door) {
+        attach_target_say(target, error, "its ruby has not started yet");
+        return ATTACH_REQUEST_BUSY;
     }
-    else attach_target_say(target, error, "its ruby has not started yet");
-    return false;
+    attach_target_say(target, error,
+                      "it was started with RUBY_HEAPPROF=locked, and takes no requests");
+    return ATTACH_REQUEST_IMPOSSIBLE;
 }
 
 /* An earlier request whose reader has ended is withdrawn. Returns false if the process does it. */
@@ -120,13 +121,15 @@ attach_request_open(struct attach_request *request, struct attach_vm *vm,
 
     *request = (struct attach_request){.vm = vm, .lock = -1};
     if (!fill(request, error)) return ATTACH_REQUEST_IMPOSSIBLE;
+    attach_target_say(vm->target, error,
+                      "another heapprof asks it for something; try again when that has ended");
     if (!lock(request)) return ATTACH_REQUEST_BUSY;
     if (vm->target->borrows || !read_request(request, copy)) {
         attach_target_say(vm->target, error, "it has ended, or begins another program");
         return ATTACH_REQUEST_IMPOSSIBLE;
     }
-    if (!door_open_p(request, copy, error)) return ATTACH_REQUEST_IMPOSSIBLE;
-    return free_p(request, copy) ? ATTACH_REQUEST_OPEN : ATTACH_REQUEST_BUSY;
+    if (!free_p(request, copy)) return ATTACH_REQUEST_BUSY;
+    return look_at_door(request, copy, error);
 }
 
 void

@@ -46,12 +46,12 @@ struct attach_request {
     char     answer[ATTACH_REQUEST_ANSWER_MAX];
 };
 
-/* Whether another reader asks this process at present. */
+/* Whether the process can be asked at present. */
 enum attach_request_lock {ATTACH_REQUEST_OPEN, ATTACH_REQUEST_BUSY, ATTACH_REQUEST_IMPOSSIBLE};
 
 /* Takes the lock. BUSY: another reader has it, or the process still does what a reader has asked
- * for that has ended; the caller may try again. IMPOSSIBLE: error says why. close is called in each
- * case. */
+ * for that has ended, or its ruby has not started; the caller may try again. IMPOSSIBLE: it cannot
+ * be asked. Unless it is OPEN, error says why. close is called in each case. */
 enum attach_request_lock attach_request_open(struct attach_request *request, struct attach_vm *vm,
                                              char error[ATTACH_TARGET_ERROR_MAX]);
 void attach_request_close(struct attach_request *request);

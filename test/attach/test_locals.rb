@@ -63,6 +63,7 @@ class TestHeapprofLocals < Test::Unit::TestCase
 
   def test_variables_stay_with_their_methods_among_c_functions
     beside(SECRET) do |pid|
+      threads_until(pid) { |found| labels(found[0]).first == "Kernel#sleep" } # it is on its way there
       all = heapprof!("stacks", "--values", "--native-all", "--json", pid).json.first["threads"].map { |thread| thread["frames"] }
       native, ruby = all.flatten.partition { |frame| frame["native"] }
       refute_empty native

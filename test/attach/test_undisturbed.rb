@@ -232,6 +232,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
     RUBY
     first = script.lines.index("def calls\n") + 2 # a line of the prelude is before
     beside(script, "--yjit", "--yjit-call-threshold=1") do |pid|
+      threads_until(pid) { |all| labels(all.first).include?("Object#calls") }
       assert_empty impossible(record(1000, pid, "--rate=2000"))
       lines = Hash.new { |hash, key| hash[key] = [] }
       60.times do
@@ -341,7 +342,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
   end
 
   def test_names_are_any_bytes
-    beside("def größer = loop { 1 + 1 }\n$ready.call\ngrößer") do |pid|
+    beside("def größer = ($ready.call; loop { 1 + 1 })\ngrößer") do |pid|
       assert_includes collapsed(record(20, pid).out).keys.flatten, "Object#größer"
     end
   end
