@@ -5,17 +5,20 @@
  *   page A -> 1 -> 3              2  free       next 0       hash(0x7f..90) -> 3
  *   page B -> 4                   3  0x7f..90   previous 1   hash(0x80..00) -> 4
  *   free   -> 2                   4  0x80..00
+ *   young  -> 5                   5  0x80..40   young        (none)
  *
- *   I1  an address is in one entry at most, and the index leads to it.
- *   I2  an entry in use is on the chain of its page. An entry that is not in use is free.
- *   I3  next and previous of neighbours name each other.
+ *   I1  an address is in one entry at most, and the index leads to it, unless it is young.
+ *   I2  an entry in use is on the chain of its page, or of the young. An entry that is not in use
+ *       is free.
+ *   I3  next and previous of neighbours name each other, and both are young or none is.
  *   I4  an entry keeps its number when its object moves. So arrays beside the table stay right
  *       without being told.
+ *   I5  the index has room for young entries, too. So to settle them needs no memory.
  *
  * A chain is doubly linked, so that a move is O(1): it knows the entry and not its neighbours.
  *
- * The caller serialises. Only add and reserve allocate (mem.c). find, move and remove may run
- * inside a sweep or a compaction.
+ * The caller serialises. Only add and reserve allocate (mem.c). The rest may run inside a sweep or
+ * a compaction.
  */
 #include "base/address_table.h"
 
@@ -39,30 +42,46 @@ hash_i(const void *owner, uint32_t entry)
 
 /* ---- chains ---- */
 
+static bool
+young_p(const struct heapprof_address_table *table, uint32_t entry)
+{
+    return table->entries[entry].previous & HEAPPROF_ADDRESS_YOUNG;
+}
+
+/* mark: 0, or that of the young, if head is theirs. */
 static void
-link_entry(struct heapprof_address_table *table, uint32_t *page_head, uint32_t entry)
+link_marked(struct heapprof_address_table *table, uint32_t *head, uint32_t entry, uint32_t mark)
 {
     struct heapprof_address_entry *linked = &table->entries[entry];
 
-    linked->next = *page_head;
-    linked->previous = 0;
-    if (linked->next) table->entries[linked->next].previous = entry;
-    *page_head = entry;
+    linked->next = *head;
+    linked->previous = mark;
+    if (linked->next) table->entries[linked->next].previous = entry | mark;
+    *head = entry;
 }
 
 static void
-unlink_entry(struct heapprof_address_table *table, uint32_t *page_head, uint32_t entry)
+link_entry(struct heapprof_address_table *table, uint32_t *page_head, uint32_t entry)
+{
+    link_marked(table, page_head, entry, 0);
+}
+
+static void
+link_young(struct heapprof_address_table *table, uint32_t entry)
+{
+    link_marked(table, &table->young, entry, HEAPPROF_ADDRESS_YOUNG);
+}
+
+static void
+unlink_entry(struct heapprof_address_table *table, uint32_t *head, uint32_t entry)
 {
     struct heapprof_address_entry *linked = &table->entries[entry];
+    uint32_t previous = linked->previous & ~HEAPPROF_ADDRESS_YOUNG;
 
-    HEAPPROF_ASSERT(linked->previous || *page_head == entry);
+    HEAPPROF_ASSERT(previous || *head == entry);
     if (linked->next) table->entries[linked->next].previous = linked->previous;
-    if (linked->previous) {
-        table->entries[linked->previous].next = linked->next;
-    }
-    else {
-        *page_head = linked->next;
-    }
+    if (previous) table->entries[previous].next = linked->next;
+    else *head = linked->next;
 }
 
 /* ---- life ---- */
@@ -105,6 +124,17 @@ rb_heapprof_address_table_add(struct heapprof_address_table *table, uint32_t *pa
     return entry;
 }
 
+void
+rb_heapprof_address_table_settle(struct heapprof_address_table *table, uint32_t *page_head,
+                                 uint32_t entry)
+{
+    HEAPPROF_ASSERT(young_p(table, entry));
+    HEAPPROF_ASSERT(rb_heapprof_address_table_find(table, table->entries[entry].address) == 0);
+    unlink_entry(table, &table->young, entry);
+    link_entry(table, page_head, entry);
+    rb_heapprof_index_insert(&table->index, hash_i(table, entry), entry);
+}
+
 bool
 rb_heapprof_address_table_reserve(struct heapprof_address_table *table, uint32_t count)
 {
@@ -118,13 +148,6 @@ rb_heapprof_address_table_reserve(struct heapprof_address_table *table, uint32_t
             return false;
     }
     return true;
-}
-
-bool
-rb_heapprof_address_table_room_p(const struct heapprof_address_table *table)
-{
-    return rb_heapprof_numbers_room_p(&table->numbers) &&
-           rb_heapprof_index_room_p(&table->index, table->numbers.count);
 }
 
 uint32_t
@@ -144,6 +167,7 @@ rb_heapprof_address_table_move(struct heapprof_address_table *table, uint32_t en
                                uint32_t *from_head, uint32_t *to_head, uintptr_t address)
 {
     HEAPPROF_ASSERT(address != 0 && rb_heapprof_address_table_find(table, address) == 0);
+    HEAPPROF_ASSERT(!young_p(table, entry));
     rb_heapprof_numbers_change(&table->numbers, entry);
     rb_heapprof_index_erase(&table->index, entry, hash_i, table);
     unlink_entry(table, from_head, entry);
@@ -160,7 +184,8 @@ rb_heapprof_address_table_remove(struct heapprof_address_table *table, uint32_t 
 
     HEAPPROF_ASSERT(removed->address != 0);
     rb_heapprof_numbers_change(&table->numbers, entry);
-    rb_heapprof_index_erase(&table->index, entry, hash_i, table);
+    if (young_p(table, entry)) page_head = &table->young;
+    else rb_heapprof_index_erase(&table->index, entry, hash_i, table);
     unlink_entry(table, page_head, entry);
     removed->address = 0;
     removed->previous = 0;
@@ -186,6 +211,15 @@ clear_heads(const struct heapprof_address_table *table, const struct heapprof_pa
     }
 }
 
+/* Links the entry that becomes this number. */
+static void
+link_packed(struct heapprof_address_table *table, const struct heapprof_packing *packing,
+            uint32_t number, bool young)
+{
+    if (young) link_young(table, number);
+    else link_entry(table, head_of(packing, table->entries[number].address), number);
+}
+
 /* Those that stay are at the front then; returns how many. */
 static uint32_t
 pack_entries(struct heapprof_address_table *table, const struct heapprof_packing *packing)
@@ -194,9 +228,10 @@ pack_entries(struct heapprof_address_table *table, const struct heapprof_packing
 
     for (entry = 1; entry < table->numbers.end; entry++) {
         uintptr_t address = table->entries[entry].address;
+        bool young = young_p(table, entry);
         if (!address || !packing->keep(entry, kept + 1, packing->data)) continue;
         table->entries[++kept].address = address;
-        link_entry(table, head_of(packing, address), kept);
+        link_packed(table, packing, kept, young);
     }
     return kept;
 }
@@ -210,10 +245,12 @@ rb_heapprof_address_table_pack(struct heapprof_address_table *table,
 
     if (table->numbers.end == 1) return;
     clear_heads(table, packing);
+    table->young = 0;
     kept = pack_entries(table, packing);
     HEAPPROF_NUMBERS_PACK(&table->numbers, table->mem, table->entries, kept);
     rb_heapprof_index_clear(&table->index, table->mem, kept);
     for (entry = 1; entry <= kept; entry++) {
+        if (young_p(table, entry)) continue;
         rb_heapprof_index_insert(&table->index, hash_i(table, entry), entry);
     }
 }
@@ -234,21 +271,28 @@ check_links(const struct heapprof_address_table *table, uint32_t entry)
 {
     const struct heapprof_address_entry *linked = &table->entries[entry];
 
-    if (linked->next) HEAPPROF_ASSERT(table->entries[linked->next].previous == entry);
-    if (linked->previous) HEAPPROF_ASSERT(table->entries[linked->previous].next == entry);
+    uint32_t mark = linked->previous & HEAPPROF_ADDRESS_YOUNG, previous = linked->previous & ~mark;
+
+    if (linked->next) HEAPPROF_ASSERT(table->entries[linked->next].previous == (entry | mark));
+    if (previous) HEAPPROF_ASSERT(table->entries[previous].next == entry);
+    else if (mark) HEAPPROF_ASSERT(table->young == entry);
 }
 
 void
 rb_heapprof_address_table_check(const struct heapprof_address_table *table)
 {
-    uint32_t entry;
+    uint32_t entry, young = 0;
 
     for (entry = 1; entry < table->numbers.end; entry++) {
         uintptr_t address = table->entries[entry].address;
         if (address == 0) continue;
-        HEAPPROF_ASSERT(rb_heapprof_address_table_find(table, address) == entry);
+        bool found = rb_heapprof_address_table_find(table, address) == entry;
+        HEAPPROF_ASSERT(found != young_p(table, entry));
+        young += !found;
         check_links(table, entry);
     }
     rb_heapprof_numbers_check(&table->numbers, link_i, table);
-    rb_heapprof_index_check(&table->index, table->numbers.count, hash_i, table);
+    rb_heapprof_index_check(&table->index, table->numbers.count - young, hash_i, table);
+    HEAPPROF_ASSERT(table->numbers.count == 0 ||
+                    rb_heapprof_index_room_p(&table->index, table->numbers.count - 1));
 }

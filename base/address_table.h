@@ -10,22 +10,33 @@
  * Entries are numbered from 1, and the number of a removed entry is used again. What the owner
  * wants to know about an address is in its own arrays, indexed by entry number.
  *
- * Only add and reserve allocate. find, move and remove may run anywhere in the collector.
+ * An entry may be young: it is in use like any other, but on no page's chain, and find does not
+ * find it. To enter it and to remove it costs less. So an owner whose addresses mostly die early
+ * enters them as young, and settles those that do not.
+ *
+ *     young -> entry <-> entry <-> entry         (one chain for the table)
+ *
+ * Only add and reserve allocate. The rest may run anywhere in the collector.
  */
 #include "base/index.h"
 #include "base/numbers.h"
 
 struct heapprof_address_entry {
     uintptr_t address;   /* 0: the entry is free */
-    uint32_t  next;      /* in the page's chain; 0: last. Of a free entry: its link */
-    uint32_t  previous;  /* in the page's chain; 0: first, the page head names this entry */
+    uint32_t  next;      /* in its chain; 0: last. Of a free entry: its link */
+    uint32_t  previous;  /* in its chain; 0: first, the head names this entry. A bit of it says
+                            that the entry is young */
 };
+
+/* A bit of previous. Numbers are below it (numbers.h). */
+#define HEAPPROF_ADDRESS_YOUNG (UINT32_C(1) << 31)
 
 struct heapprof_address_table {
     struct heapprof_mem *mem;
     struct heapprof_address_entry *entries; /* [0] unused */
     struct heapprof_numbers numbers;
-    struct heapprof_index index; /* address -> entry */
+    struct heapprof_index index; /* address -> entry; without young ones, but with room for them */
+    uint32_t young;              /* head of the chain of young entries */
 };
 
 /* An empty table; allocates nothing. mem must outlive it. */
@@ -44,7 +55,12 @@ uint32_t rb_heapprof_address_table_add(struct heapprof_address_table *table, uin
 bool rb_heapprof_address_table_reserve(struct heapprof_address_table *table, uint32_t count);
 
 /* Whether there is room for one more entry. */
-bool rb_heapprof_address_table_room_p(const struct heapprof_address_table *table);
+static inline bool
+rb_heapprof_address_table_room_p(const struct heapprof_address_table *table)
+{
+    return rb_heapprof_numbers_room_p(&table->numbers) &&
+           rb_heapprof_index_room_p(&table->index, table->numbers.count);
+}
 
 /* The number that the next add will give, if memory is not refused. The owner makes room for it
  * in its own arrays first. */
@@ -54,17 +70,50 @@ rb_heapprof_address_table_next_entry(const struct heapprof_address_table *table)
     return rb_heapprof_numbers_next(&table->numbers);
 }
 
-/* The entry's number, or 0. */
+/* Adds an address as young, as add does. There must be room. */
+static inline uint32_t
+rb_heapprof_address_table_add_young(struct heapprof_address_table *table, uintptr_t address)
+{
+    uint32_t number = rb_heapprof_numbers_next(&table->numbers);
+    struct heapprof_address_entry *entry = &table->entries[number];
+
+    rb_heapprof_numbers_take(&table->numbers, &entry->next);
+    *entry = (struct heapprof_address_entry){address, table->young, HEAPPROF_ADDRESS_YOUNG};
+    if (table->young) table->entries[table->young].previous = number | HEAPPROF_ADDRESS_YOUNG;
+    return table->young = number;
+}
+
+/* Removes the first young entry, as remove does. */
+static inline void
+rb_heapprof_address_table_remove_young(struct heapprof_address_table *table)
+{
+    uint32_t number = table->young;
+    struct heapprof_address_entry *entry = &table->entries[number];
+
+    rb_heapprof_numbers_change(&table->numbers, number);
+    table->young = entry->next;
+    if (entry->next) table->entries[entry->next].previous = HEAPPROF_ADDRESS_YOUNG;
+    entry->address = 0;
+    entry->previous = 0;
+    rb_heapprof_numbers_give_back(&table->numbers, number, &entry->next);
+}
+
+/* A young entry is young no more. It goes to the chain of page_head, and is found. */
+void rb_heapprof_address_table_settle(struct heapprof_address_table *table, uint32_t *page_head,
+                                      uint32_t entry);
+
+/* The number of an entry that is not young, or 0. */
 uint32_t rb_heapprof_address_table_find(const struct heapprof_address_table *table,
                                         uintptr_t address);
 
-/* The object of this entry has moved to address, where no other entry is, on the page whose chain
- * is to_head (which may be from_head). */
+/* The object of this entry, which is not young, has moved to address, where no other entry is, on
+ * the page whose chain is to_head (which may be from_head). */
 void rb_heapprof_address_table_move(struct heapprof_address_table *table, uint32_t entry,
                                     uint32_t *from_head, uint32_t *to_head, uintptr_t address);
 
-/* The object of this entry, on page_head's page, has died. Clears the entry: the caller asks for
- * the next entry of a chain before it removes this one. */
+/* The object of this entry, on page_head's page, has died. If the entry is young, page_head is not
+ * used. Clears the entry: the caller asks for the next entry of a chain before it removes this
+ * one. */
 void rb_heapprof_address_table_remove(struct heapprof_address_table *table, uint32_t *page_head,
                                       uint32_t entry);
 
@@ -78,15 +127,15 @@ struct heapprof_packing {
 };
 
 /* Asks keep of each entry, in the order of their numbers, whether it stays. Those that stay are
- * numbered anew, from 1, in the same order. The owner's arrays follow in keep, which may not use
- * the table. Gives memory back that is not needed then. */
+ * numbered anew, from 1, in the same order, and young ones stay young. The owner's arrays follow in
+ * keep, which may not use the table. Gives memory back that is not needed then. */
 void rb_heapprof_address_table_pack(struct heapprof_address_table *table,
                                     const struct heapprof_packing *packing);
 
 /* Asserts the invariants of address_table.c. */
 void rb_heapprof_address_table_check(const struct heapprof_address_table *table);
 
-/* The entry after this one on its page, 0 after the last. */
+/* The entry after this one in its chain, 0 after the last. */
 static inline uint32_t
 rb_heapprof_address_table_next(const struct heapprof_address_table *table, uint32_t entry)
 {

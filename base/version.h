@@ -32,6 +32,8 @@
 #define HEAPPROF_COMMENT_LARGEST  "largest other: "   /* 1234 bytes, 42 convert */
 #define HEAPPROF_COMMENT_WAITED   "waited for memory: " /* 12%, of ten seconds */
 #define HEAPPROF_COMMENT_COPY     "written by a copy: "
+#define HEAPPROF_CRASHED          "the program crashed"  /* of a copy: why */
+#define HEAPPROF_USED_UP          "memory was used up"   /* likewise */
 #define HEAPPROF_COMMENT_RUNG     "in memory: "       /* 1234 bytes, slots */
 #define HEAPPROF_COMMENT_GREW     "grew: "            /* 1234 bytes, String, Cart#load cart.rb:5 */
 

@@ -13,10 +13,12 @@ room_to_spare() {
     export RUBY_GC_HEAP_3_INIT_SLOTS=5000 RUBY_GC_HEAP_4_INIT_SLOTS=2500
 }
 
-# instructions RUBY ARGUMENT...: of that run without gems, by callgrind.
+# instructions RUBY ARGUMENT...: of that run without gems, by callgrind. Where the stack begins changes what some thousands of
+# strcmp at boot cost, by up to two million: one run less another would not be without boot. So what is short is filled up.
 instructions() {
     ruby_counted=$1
     shift
-    setarch -R valgrind --tool=callgrind --callgrind-out-file=/dev/null "$ruby_counted" --disable=gems "$@" 2>&1 |
+    BENCH_FILLED_UP=$(printf '%*s' $((1000 - $(printf '%s' "$*" | wc -c))) '') \
+        setarch -R valgrind --tool=callgrind --callgrind-out-file=/dev/null "$ruby_counted" --disable=gems "$@" 2>&1 |
         sed -n 's/^==.*I *refs: *//p' | tr -d ,
 }

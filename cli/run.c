@@ -166,8 +166,8 @@ const struct cli_command cli_run_command = {
         "cannot be run. The ruby has to be one with the heap profiler.\n"
         "\n"
         "By default it takes many samples at first, and fewer as the heap grows (interval=auto).\n"
-        "This costs a program that allocates all the time a few percent. --interval=512k, the\n"
-        "default of RUBY_HEAPPROF, takes a sample every 512 kB allocated, on average, and costs\n"
+        "This costs a program that allocates all the time a few percent. --interval=64k, the\n"
+        "default of RUBY_HEAPPROF, takes a sample every 64 kB allocated, on average, and costs\n"
         "less than 1 %.",
     .readers = "only the owner of the files (mode 0600), which is the command's user. They name "
                "methods, classes,\n"

@@ -3,8 +3,8 @@
  *
  *     marking has ended, and free lists go back to their pages
  *         graph/      which slots were not marked (baseline.c)
- *         objects/    pending samples are resolved; free lists are joined
- *         vm/names/   code will move and die
+ *         objects/    pending samples are resolved, and young ones judged; free lists are joined
+ *         vm/names/   code will move, if this GC compacts
  *     sweeping has ended
  *         objects/    is this the peak (peak.c)? In debug builds: are the tables whole (verify.c)?
  */
@@ -15,12 +15,16 @@ rb_heapprof_clear(struct ractor_newobj_cache *cache)
 {
     graph_caches_cleared();
     if (!rb_heapprof_on) return;
+    const rb_objspace_t *objspace = rb_gc_get_objspace();
+
     begin_change();
-    note_major(rb_gc_get_objspace());
+    note_major(objspace);
     pending_resolve(&cache->heapprof.pending);
+    bool marked = during_gc && gc_mode(objspace) == gc_mode_sweeping; /* or the ractor has ended */
+    if (marked) young_marked(objspace, rb_heapprof_quarantine_on);
     end_change();
     gaps_disarm(cache);
-    rb_heapprof_frames_forget_code();
+    if (objspace->flags.during_compacting) rb_heapprof_frames_forget_code();
     forget_known_sites();
 }
 

@@ -28,8 +28,7 @@ const char *rb_heapprof_label_text(uint32_t set, size_t *length);
  * (vm/labels/labels.c) */
 uint32_t rb_heapprof_label_late(const rb_execution_context_t *ec);
 
-/* Forgets what is known of addresses of code: a GC has marked, and will move and free code.
- * (vm/names/frames.c) */
+/* Forgets what is known of addresses of code: a compaction will move code. (vm/names/frames.c) */
 void rb_heapprof_frames_forget_code(void);
 
 /* The class that an object is labelled with: its own, or the first ancestor of that which is

@@ -56,6 +56,15 @@ rb_heapprof_gc_resolve_all(void)
 }
 
 HEAPPROF_COLD void
+rb_heapprof_gc_settle_all(void)
+{
+    begin_change();
+    rb_heapprof_gc_resolve_all();
+    settle_young();
+    end_change();
+}
+
+HEAPPROF_COLD void
 rb_heapprof_gc_redraw(void)
 {
     rb_heapprof.epoch++;

@@ -27,10 +27,31 @@ void rb_heapprof_live_table_free(struct heapprof_live_table *table);
 /* Makes room for count more samples. Returns false if memory is refused. */
 bool rb_heapprof_live_table_reserve(struct heapprof_live_table *table, uint32_t count);
 
-/* Enters a sample. Returns its entry, or 0 if memory is refused. To find, move or remove a sample,
- * the caller uses the address table. */
+/* Enters a sample. Returns its entry, or 0 if memory is refused. To find, move, settle or remove a
+ * sample, the caller uses the address table. */
 uint32_t rb_heapprof_live_table_add(struct heapprof_live_table *table, uint32_t *page_head,
                                     uintptr_t address, const struct heapprof_sample *sample);
+
+/* Whether there is room for one more sample. */
+static inline bool
+rb_heapprof_live_table_room_p(const struct heapprof_live_table *table)
+{
+    return rb_heapprof_address_table_room_p(&table->addresses) &&
+           rb_heapprof_address_table_next_entry(&table->addresses) < table->samples_capacity;
+}
+
+/* Enters a sample as young (address_table.h). Returns its entry, or 0 if memory is refused. Inline,
+ * for most samples are entered so. */
+static inline uint32_t
+rb_heapprof_live_table_add_young(struct heapprof_live_table *table, uintptr_t address,
+                                 const struct heapprof_sample *sample)
+{
+    if (!rb_heapprof_live_table_room_p(table) && !rb_heapprof_live_table_reserve(table, 1))
+        return 0;
+    uint32_t entry = rb_heapprof_address_table_add_young(&table->addresses, address);
+    table->samples[entry] = *sample;
+    return entry;
+}
 
 /* The sample of an entry that is in use. */
 static inline struct heapprof_sample *

@@ -33,7 +33,7 @@
  * The default is written as in doc/settings.md, and as RUBY_HEAPPROF could have it, except the two
  * defaults that are a phrase. */
 #define HEAPPROF_SETTINGS(X) \
-    X(interval, INTERVAL, interval_bytes, "512k", 1, HEAPPROF_INTERVAL_MAX, \
+    X(interval, INTERVAL, interval_bytes, "64k", 1, HEAPPROF_INTERVAL_MAX, \
       "bytes between samples, such as 4096, 512k or 1m; or auto") \
     X(malloc_interval, AS_INTERVAL, malloc_interval_bytes, "as `interval`", 0, \
       HEAPPROF_INTERVAL_MAX, "bytes of malloc between samples, such as 4096, 512k or 0") \
@@ -49,6 +49,8 @@
       "a signal that has a file written: " HEAPPROF_SIGNALS "; or none") \
     X(at, MARKS, at, "0", 1, 4, \
       "marks of memory at which a file is written, such as 85%, 70%/90% or 512m; or 0: none") \
+    X(graph, SWITCH, graph, "1", 0, 1, \
+      "1 (at a mark, also dump all objects, if there is room) or 0") \
     X(keep, COUNT, keep, "10", 0, 100000, \
       "how many of these files are kept, such as 10; or 0: all") \
     X(depth, FRAMES, depth, "512", 1, 65535, \
@@ -90,6 +92,7 @@ struct heapprof_options {
     uint32_t signal;         /* number of the signal that has a file written; 0: no signal */
     uint64_t at[HEAPPROF_MARKS]; /* a file when memory crosses it: 1 to 100: percent of a limit;
                                     beyond: bytes of RSS; 0: no more marks */
+    bool     graph;          /* at a mark, also dump all objects */
     uint32_t keep; /* how many files of a process are kept, with every or signal; 0: all */
     uint32_t labels;         /* values that a label may have; 0: there are no labels */
     uint32_t depth;          /* frames kept per stack, innermost first */

@@ -60,7 +60,8 @@ rb_heapprof_out_with_mark(const char *text, const char *mark, char *distinct, si
     const char *number = rb_heapprof_out_letter_p(text, 'n') ? "" : "-%n";
 
     int length =
-        snprintf(distinct, size, "%.*s-at%s%s%s", (int)end, text, mark, number, text + end);
+        snprintf(distinct, size, "%.*s-at%.*s%s%s", (int)end, text, (int)strcspn(mark, "%"), mark,
+                 number, text + end);
 
     return length >= 0 && (size_t)length < size;
 }

@@ -15,7 +15,7 @@ bool rb_heapprof_out_letter_p(const char *text, char letter);
  * that has a %p stays as it is. size is at least 4 more than the length of text. */
 void rb_heapprof_out_with_pid(const char *text, char *distinct, size_t size);
 
-/* Writes the template of a file that is written at a mark, before its suffix: with the mark "85",
+/* Writes the template of a file that is written at a mark, before its suffix: with the mark "85%",
  * "dir/app-%p.pb.gz" becomes "dir/app-%p-at85-%n.pb.gz". It has a %n once.
  * Returns false if it does not fit. */
 bool rb_heapprof_out_with_mark(const char *text, const char *mark, char *distinct, size_t size);

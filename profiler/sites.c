@@ -207,6 +207,14 @@ rb_heapprof_sites_count_death(struct heapprof_sites *sites, const struct heappro
 }
 
 void
+rb_heapprof_sites_count_young_death(struct heapprof_sites *sites,
+                                    const struct heapprof_sample *sample)
+{
+    rb_heapprof_sites_count_free(sites, sample->site);
+    if (sites->past) count_past(sites, sample, sample->birth_gc);
+}
+
+void
 rb_heapprof_sites_count_retired(struct heapprof_sites *sites, const struct heapprof_piece *piece)
 {
     rb_heapprof_sites_count_free(sites, piece->site);

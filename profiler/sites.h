@@ -116,6 +116,9 @@ rb_heapprof_death_count(struct heapprof_deaths *deaths, uint32_t birth_gc, uint3
 /* Counts an object that has died, and a piece that was retired. */
 void rb_heapprof_sites_count_death(struct heapprof_sites *sites,
                                    const struct heapprof_sample *sample, uint32_t last_gc);
+/* The same for one that has survived no GC. */
+void rb_heapprof_sites_count_young_death(struct heapprof_sites *sites,
+                                         const struct heapprof_sample *sample);
 void rb_heapprof_sites_count_retired(struct heapprof_sites *sites,
                                      const struct heapprof_piece *piece);
 

@@ -256,8 +256,7 @@ rb_heapprof_tables_full(const struct heapprof_tables *tables)
     unsigned int full = 0;
 
     if (live->numbers.count > 0 &&
-        (!rb_heapprof_address_table_room_p(live) ||
-         rb_heapprof_address_table_next_entry(live) >= tables->live.samples_capacity)) {
+        !rb_heapprof_live_table_room_p(&tables->live)) {
         full |= HEAPPROF_FULL_OBJECTS;
     }
     if (tables->blocks.live_count > 0 && !rb_heapprof_blocks_room_p(&tables->blocks)) {

@@ -9,9 +9,9 @@
  *     rb_heapprof_at_end    with memcheck=1 the file is written here, and not before (memcheck.c)
  *
  * All of these ends come through here: an exception that no code rescues, exit, and a signal that
- * Ruby turns into an exception by default (SIGINT, SIGTERM, SIGHUP, ...). exit!, exec, SIGKILL
- * and a crash do not. A command line without a program to run (-v, -c, an unknown option) leaves
- * no file.
+ * Ruby turns into an exception by default (SIGINT, SIGTERM, SIGHUP, ...). exit!, exec and SIGKILL
+ * do not. A crash does in its own way (vm/run/last.c). A command line without a program to run (-v,
+ * -c, an unknown option) leaves no file.
  *
  * A failure is one line on stderr. It changes neither the program nor its exit status.
  */
@@ -28,6 +28,7 @@
 #include "vm/outside/request.h"
 #include "vm/thread/own_thread.h"
 #include "base/check.h"
+#include "vm/run/last.h"
 #include "vm/run/marks.h"
 #include "vm/run/periodic.h"
 #include "gc/book/state.h"
@@ -122,18 +123,35 @@ name_file(char *path, size_t size)
     return false;
 }
 
-/* The file of a process that crashes. */
+/* The last profile of a process that crashes. A copy of it asks. */
+static bool
+name_last(pid_t pid, char *path, size_t size)
+{
+    boot.series.pid = pid;
+    return name_file(path, size);
+}
+
+/* With memcheck, the file of a process that crashes. */
 static const char *
 name_at_crash(void)
 {
     return name_file(boot.leaks, sizeof(boot.leaks)) ? boot.leaks : NULL;
 }
 
+/* What a snapshot has that runs no Ruby code. */
+static unsigned int
+with_what(void)
+{
+    return (boot.options.owners ? RB_HEAPPROF_OWNERS : 0) |
+           (boot.options.rss ? RB_HEAPPROF_RSS : 0);
+}
+
 static void
 begin_marks(void)
 {
     const char *remark = rb_heapprof_marks_remark(&boot.options);
-    int error = rb_heapprof_marks_start(&boot.options, rb_heapprof_environment_directory());
+    int error = rb_heapprof_marks_start(&boot.options, rb_heapprof_environment_directory(),
+                                        rb_heapprof_graph_dump_beside);
 
     if (remark) rb_heapprof_say("RUBY_HEAPPROF", remark);
     if (error) rb_heapprof_say("RUBY_HEAPPROF: nothing is written at marks", strerror(error));
@@ -157,6 +175,7 @@ begin(void)
         rb_heapprof_valgrind_start();
         if (boot.options.quarantine_bytes > 0) rb_heapprof_crash_start(name_at_crash);
     }
+    else if (boot.asked && boot.options.out[0]) rb_heapprof_last_start(name_last, with_what());
     if (!rb_heapprof_periodic_start(&boot.options, &boot.series, NULL)) tell_signal_in_use();
     if (boot.asked) begin_marks();
 }
@@ -225,14 +244,6 @@ completed_p(void (*function)(void *), void *data)
     return state == TAG_NONE;
 }
 
-/* What a snapshot has that runs no Ruby code. */
-static unsigned int
-with_what(void)
-{
-    return (boot.options.owners ? RB_HEAPPROF_OWNERS : 0) |
-           (boot.options.rss ? RB_HEAPPROF_RSS : 0);
-}
-
 static void
 take_snapshot(void *snapshot)
 {
@@ -296,6 +307,7 @@ tell_memory(void)
     else tell_doubled(&stat);
 }
 
+/* Without a snapshot there was no memory for it. */
 static void
 write_profile(const rb_heapprof_snapshot_t *snapshot)
 {
@@ -303,8 +315,9 @@ write_profile(const rb_heapprof_snapshot_t *snapshot)
 
     if (!name_file(final.path, sizeof(final.path))) return;
     final.error = ENOMEM;
-    final.bytes = rb_heapprof_flush_encode(snapshot, &final.size);
+    final.bytes = snapshot ? rb_heapprof_flush_encode(snapshot, &final.size) : NULL;
     if (final.bytes) completed_p(write_file, &final);
+    if (final.error == ENOMEM && rb_heapprof_last_write(final.path)) final.error = 0;
     if (final.error) {
         rb_heapprof_flush_say_unwritten(final.path, final.error);
         return;
@@ -353,9 +366,7 @@ rb_heapprof_at_exit(void)
         if (prepare_memcheck()) return;
         rb_heapprof_snapshot_t *snapshot = NULL;
         if (!completed_p(take_snapshot, &snapshot)) snapshot = rb_heapprof_snapshot(with_what());
-        if (snapshot) write_profile(snapshot);
-        else if (rb_heapprof_running_p())
-            rb_heapprof_say("the profile was not written", "out of memory");
+        if (snapshot || rb_heapprof_running_p()) write_profile(snapshot);
         rb_heapprof_snapshot_free(snapshot);
     }
     rb_heapprof_stop();

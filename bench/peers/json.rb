@@ -10,4 +10,5 @@ DOCUMENT = JSON.generate(Array.new(2_000) do |i|
 end)
 
 rounds = Integer(ARGV.fetch(0, 60))
-measure { rounds.times { JSON.generate(JSON.parse(DOCUMENT)) } }
+def work = JSON.generate(JSON.parse(DOCUMENT))
+measure { rounds.times { work } }

@@ -7,7 +7,9 @@
  * MRI mixes its own as it likes: it asks the C library for tables of the collector, and frees a
  * block of xmalloc with free (rb_threadptr_root_fiber_release). So one end has to be an
  * extension's or a library's. If only MRI seems to free, a free function of theirs may have
- * jumped to free. That counts if they have asked themselves, too.
+ * jumped to free. That counts if they have asked themselves, too. If only MRI seems to ask as
+ * well, as for an allocation function that has jumped to TypedData_Make_Struct, it counts if the
+ * block is the struct of an object of theirs: the heap is walked for it.
  *
  * MRI's allocator may be the C library's with a count, or with a header before each block: then
  * the first is a wrong count, and the second a crash. The first gate takes the block out of the
@@ -23,6 +25,73 @@
 
 #if HEAPPROF_CAN_INTERPOSE
 # include <malloc.h>
+# include "gc/book/walk.h"
+
+/* ---- the object whose struct is freed ---- */
+
+struct struct_owner {
+    void     *data;
+    uintptr_t code; /* a function of its type that is not MRI's; 0: not found */
+};
+
+HEAPPROF_COLD static bool
+foreign_code_p(uintptr_t code)
+{
+    return code != 0 && code != (uintptr_t)free && code != (uintptr_t)RUBY_DEFAULT_FREE &&
+           !rb_heapprof_callers_core_p(&rb_heapprof.tables.callers, code + 1);
+}
+
+HEAPPROF_COLD static void
+note_owner(struct struct_owner *owner, const uintptr_t *codes, size_t count)
+{
+    for (size_t i = 0; i < count && !owner->code; i++) {
+        if (foreign_code_p(codes[i])) owner->code = codes[i];
+    }
+}
+
+/* A type without functions of its own is in its library, too. */
+HEAPPROF_COLD static void
+find_owner_i(VALUE object, size_t slot_bytes, void *data)
+{
+    struct struct_owner *owner = data;
+
+    if (RB_BUILTIN_TYPE(object) == T_ZOMBIE) {
+        uintptr_t code = (uintptr_t)RZOMBIE(object)->dfree;
+        if (RZOMBIE(object)->data == owner->data) note_owner(owner, &code, 1);
+    }
+    else if (RB_BUILTIN_TYPE(object) != T_DATA) return;
+    else if (!RTYPEDDATA_P(object)) {
+        uintptr_t codes[] = {(uintptr_t)RDATA(object)->dfree, (uintptr_t)RDATA(object)->dmark};
+        if (RDATA(object)->data == owner->data) note_owner(owner, codes, numberof(codes));
+    }
+    else if (!RTYPEDDATA_EMBEDDED_P(object) && RTYPEDDATA(object)->data == owner->data) {
+        const rb_data_type_t *type = RTYPEDDATA_TYPE(object);
+        uintptr_t codes[] = {(uintptr_t)type->function.dfree, (uintptr_t)type->function.dmark,
+                             (uintptr_t)type->function.dsize, (uintptr_t)type};
+        note_owner(owner, codes, numberof(codes));
+    }
+}
+
+HEAPPROF_COLD static void
+find_owner_on_page_i(const struct heap_page *page, void *owner)
+{
+    walk_page(page, find_owner_i, owner);
+}
+
+/* Objects are freed in a GC, by their finalizers, and at the end of the process. */
+HEAPPROF_COLD static uintptr_t
+owner_of_struct(void *mem)
+{
+    struct struct_owner owner = { .data = mem };
+    unsigned int lev;
+
+    if (!may_sample_all_p() || !try_vm_lock(&lev)) return 0;
+    walk_pages(find_owner_on_page_i, &owner);
+    rb_gc_vm_unlock_no_barrier(lev);
+    return owner.code;
+}
+
+/* ---- both ends ---- */
 
 /* The C function that called free or xfree; and its callers, if it is not of MRI: in a GC, those
  * of MRI's only made the GC happen. */
@@ -49,10 +118,12 @@ asked_end(uint32_t number)
     return end;
 }
 
+/* owner: code of the type of the object whose struct it is; or 0 */
 HEAPPROF_COLD static struct heapprof_mismatch_end
-freed_end(const struct addresses *addresses)
+freed_end(const struct addresses *addresses, uintptr_t owner)
 {
-    struct asking freeing = freeing_code(addresses);
+    struct asking freeing = owner ? (struct asking){ .caller = owner + 1 }
+                                  : freeing_code(addresses);
     uint32_t stack = rb_heapprof.run.ending ? 0 : asking_stack();
 
     return (struct heapprof_mismatch_end){
@@ -62,7 +133,7 @@ freed_end(const struct addresses *addresses)
 }
 
 HEAPPROF_COLD static void
-note_mismatch(const struct heapprof_piece *piece)
+note_mismatch(const struct heapprof_piece *piece, uintptr_t owner)
 {
     struct heapprof_mismatch one = {
         .of_ruby = piece->allocator != HEAPPROF_OF_LIBC, .bytes = piece->held_bytes
@@ -75,12 +146,14 @@ note_mismatch(const struct heapprof_piece *piece)
     addresses = take_addresses();
     begin_change();
     one.asked = asked_end(piece->site);
-    one.freed = freed_end(&addresses);
+    one.freed = freed_end(&addresses, owner);
     rb_heapprof_mismatches_add(&rb_heapprof.tables.mismatches, &one);
     end_change();
     rb_heapprof_gc_end_own_work(own_work);
     rb_gc_vm_unlock_no_barrier(lev);
 }
+
+/* ---- what is wrong ---- */
 
 enum given_to { TO_XMALLOC, TO_LIBC, TO_LIBC_BY_CORE };
 
@@ -100,7 +173,7 @@ mismatch_p(enum heapprof_block_allocator from, enum given_to to)
     switch (from) {
       case HEAPPROF_OF_LIBC: return to == TO_XMALLOC;
       case HEAPPROF_OF_XMALLOC: return to != TO_XMALLOC;
-      case HEAPPROF_OF_XMALLOC_BY_CORE: return to == TO_LIBC;
+      case HEAPPROF_OF_XMALLOC_BY_CORE: return to != TO_XMALLOC; /* check_free looks further */
       default: return false;
     }
 }
@@ -137,7 +210,7 @@ check_xfree(void *mem)
     lock_blocks();
     struct heapprof_piece piece = take_mismatched(mem, TO_XMALLOC);
     unlock_blocks();
-    if (piece.site) note_mismatch(&piece);
+    if (piece.site) note_mismatch(&piece, 0);
 }
 
 /* The block at mem is about to be given to the C library's free or realloc. word: as given_to's. */
@@ -145,10 +218,17 @@ HEAPPROF_COLD static void
 check_free(void *mem, uintptr_t word)
 {
     if (!checks_allocators_p()) return;
+    uintptr_t owner = 0;
+
     lock_blocks(); /* the wrappers may move */
-    struct heapprof_piece piece = take_mismatched(mem, given_to(word));
+    enum given_to to = given_to(word);
+    struct heapprof_piece piece = take_mismatched(mem, to);
     unlock_blocks();
-    if (piece.site) note_mismatch(&piece);
+    if (!piece.site) return;
+    if (to == TO_LIBC_BY_CORE && piece.allocator == HEAPPROF_OF_XMALLOC_BY_CORE) {
+        if (!(owner = owner_of_struct(mem))) return;
+    }
+    note_mismatch(&piece, owner);
 }
 #else
 HEAPPROF_COLD static void

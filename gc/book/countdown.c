@@ -59,6 +59,15 @@ unlock_blocks(void)
 HEAPPROF_COLD void rb_heapprof_gc_lock_blocks(void) { lock_blocks(); }
 HEAPPROF_COLD void rb_heapprof_gc_unlock_blocks(void) { unlock_blocks(); }
 
+HEAPPROF_COLD bool
+rb_heapprof_gc_try_lock_blocks(void)
+{
+    if (heapprof_thread.locks > 0 || pthread_mutex_trylock(&blocks_lock) != 0) return false;
+    heapprof_thread.locks++;
+    begin_blocks();
+    return true;
+}
+
 /* ---- threads ---- */
 
 static pthread_key_t thread_end;

@@ -16,7 +16,7 @@
 HEAPPROF_COLD static void
 forget_numbers(void)
 {
-    rb_heapprof.work.went_deep = true;
+    rb_heapprof.work.stack_used |= HEAPPROF_STACK_NAMED;
     rb_heapprof_numbers_edition++;
 }
 
@@ -185,6 +185,7 @@ thin_a_little(void)
     enum { a_little = 32 };
 
     if (rb_heapprof.work.reading || moving_p(rb_gc_get_objspace())) return;
+    rb_heapprof.work.stack_used |= HEAPPROF_STACK_WALKED;
     rb_heapprof_gc_lock_blocks();
     thin_step(OF_SAMPLES, a_little);
     rb_heapprof_gc_unlock_blocks();

@@ -49,8 +49,12 @@ struct heapprof_work {
     bool     reading;                 /* vm/run: a snapshot asks for memsize: no room is made */
     bool     unnamed_callers;         /* gc/blocks: callers wait for names from vm/names */
     bool     provisional_names;       /* vm/names: something was named after a nameless class */
-    bool     went_deep;               /* a name was found: 2.4 KB of stack are used (newobj.c) */
+    uint8_t  stack_used;              /* how far down the machine stack a sample went (newobj.c) */
 };
+
+/* What takes a sample further down than one of which all is known: it walks the stack, looks up
+ * its site, or thins the samples; it finds a name, or makes room. */
+enum { HEAPPROF_STACK_WALKED = 1, HEAPPROF_STACK_NAMED = 2 };
 
 /* The book. A start writes all of it anew, except epoch. */
 struct heapprof {
@@ -118,8 +122,11 @@ void rb_heapprof_gc_load_unwinder(void);
 void rb_heapprof_gc_start(void);
 void rb_heapprof_gc_stop(void);
 
-/* Makes every pending sample live, so that a snapshot has them. All ractors are stopped. */
+/* Makes every pending sample live, so that a snapshot has them. All ractors are stopped. settle_all
+ * does more: afterwards the address of an object leads to its sample, in time in proportion to the
+ * samples since the last GC. */
 void rb_heapprof_gc_resolve_all(void);
+void rb_heapprof_gc_settle_all(void);
 
 /* The stack at which that object was allocated. 0 if the object is not sampled. Changes nothing.
  * May be called in a GC. All ractors are stopped, or there is one. */
@@ -167,6 +174,9 @@ size_t rb_heapprof_gc_waiting_blocks(void);
  * do. */
 void rb_heapprof_gc_lock_blocks(void);
 void rb_heapprof_gc_unlock_blocks(void);
+
+/* Returns false if a thread has it, this one included. Waits for nobody. */
+bool rb_heapprof_gc_try_lock_blocks(void);
 
 /* Calls step_i for the length of a slice. A step is a page, or as much of something else. A slice
  * is half a millisecond. After a wait for the VM of more than ten milliseconds it is a twentieth

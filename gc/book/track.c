@@ -3,9 +3,15 @@
  *
  *     object --flag--> address table entry <--chain-- struct heap_page
  *
- *   I1  an object has HEAPPROF_FLAG exactly if its address is in the live table or among the
- *       identities. There is one exception: a race of forget_sample among Ractors.
- *   I2  an object's entry is in the chain of the page that the object is on.
+ * Most samples die before the first GC. So a sample is young until then (base/address_table.h): it
+ * has no flag and is on no page's chain. When marking has ended, the dead among the young go, and
+ * the rest are settled (gc/objects/free.c). Until then no object is swept, and none moves, so
+ * nobody asks for a young sample by its page or by its address.
+ *
+ *   I1  an object has HEAPPROF_FLAG exactly if its address is in the live table, and not young, or
+ *       among the identities. There is one exception: a race of forget_sample among Ractors.
+ *   I2  an object's entry is in the chain of the page that the object is on, unless it is young.
+ *   I3  an object whose sample is young was born after the last marking.
  *
  * Nothing here keeps an object alive: there is no root and no mark. The sweep of a page asks
  * that page's chains (gc/objects/free.c). Compaction rekeys the entries (gc/objects/move.c).
@@ -27,14 +33,33 @@ page_of(VALUE object)
     return &GET_HEAP_PAGE(object)->heapprof;
 }
 
-HEAPPROF_COLD static bool
+HEAPPROF_PART static bool
 track_sample(VALUE object, const struct heapprof_sample *sample)
 {
-    struct heapprof_live_table *live = &rb_heapprof.tables.live;
+    return rb_heapprof_live_table_add_young(&rb_heapprof.tables.live, object, sample) != 0;
+}
 
-    if (!rb_heapprof_live_table_add(live, &page_of(object)->samples, object, sample)) return false;
+HEAPPROF_COLD static void
+settle_sample(uint32_t entry)
+{
+    struct heapprof_address_table *live = &rb_heapprof.tables.live.addresses;
+    VALUE object = rb_heapprof_address_table_address(live, entry);
+
+    rb_heapprof_address_table_settle(live, &page_of(object)->samples, entry);
     RB_FL_SET_RAW(object, HEAPPROF_FLAG);
-    return true;
+}
+
+HEAPPROF_COLD static uint32_t
+find_sample(VALUE object)
+{
+    const struct heapprof_address_table *live = &rb_heapprof.tables.live.addresses;
+    uint32_t entry = rb_heapprof_address_table_find(live, object);
+
+    if (entry) return entry;
+    for (entry = live->young; entry; entry = rb_heapprof_address_table_next(live, entry)) {
+        if (rb_heapprof_address_table_address(live, entry) == object) break;
+    }
+    return entry;
 }
 
 /* A callback for thinning: the head of the chain of a sample's page. */

@@ -12,6 +12,10 @@
  *     mark bits   1 1 1 0 1 1 1 1 | 1 1 1 1 1 1 1 1 | ...      a word at a time
  *                       ^ flag?     nothing to do
  *
+ * Samples that were taken since the last GC are young, and on no page's chain. All of them are
+ * judged when marking has ended, before the first page is swept: the dead go at once, and the rest
+ * go to their pages.
+ *
  * In GC. Only removes entries of tables: no memory is asked for or given back.
  */
 #include "gc/book/track.h"
@@ -21,7 +25,7 @@ STATIC_ASSERT(strides_divide_a_word, 1 << (HEAP_COUNT - 1) < BITS_BITLENGTH &&
 
 enum { FEW = 32 }; /* on a page of small slots, with one in fifty a sample */
 
-HEAPPROF_COLD static bool
+HEAPPROF_PART static inline bool
 dead_p(struct heap_page *page, VALUE object)
 {
     return !MARKED_IN_BITMAP(page->mark_bits, object);
@@ -118,4 +122,47 @@ rb_heapprof_sweep(struct heap_page *page)
     }
     page_being_swept = NULL;
     end_change();
+}
+
+/* ---- the young ---- */
+
+/* The last GC whose marks have judged the young. */
+static uint64_t young_judged_gc;
+
+HEAPPROF_COLD static void
+settle_young(void)
+{
+    const struct heapprof_address_table *live = &rb_heapprof.tables.live.addresses;
+    while (live->young) settle_sample(live->young);
+}
+
+HEAPPROF_COLD static void
+judge_young(void)
+{
+    struct heapprof_live_table *live = &rb_heapprof.tables.live;
+    uint32_t last_gc = last_gc_now();
+    uint32_t entry;
+
+    while ((entry = live->addresses.young) != 0) {
+        VALUE object = rb_heapprof_address_table_address(&live->addresses, entry);
+        if (!dead_p(GET_HEAP_PAGE(object), object)) {
+            settle_sample(entry);
+            continue;
+        }
+        const struct heapprof_sample *sample = rb_heapprof_live_table_sample(live, entry);
+        HEAPPROF_ASSERT((int32_t)(last_gc - sample->birth_gc) <= 0);
+        rb_heapprof_sites_count_young_death(&rb_heapprof.tables.sites, sample);
+        rb_heapprof_address_table_remove_young(&live->addresses);
+    }
+}
+
+/* Marking has ended; pages are about to be swept. Called for each ractor, whose last sample is
+ * young now. The first call judges. The few that come later are found by the sweep, and so are all
+ * if the sweep is to find the dead. */
+HEAPPROF_COLD static void
+young_marked(const rb_objspace_t *objspace, bool sweep_finds)
+{
+    if (young_judged_gc != objspace->profile.count && !sweep_finds) judge_young();
+    else settle_young();
+    young_judged_gc = objspace->profile.count;
 }

@@ -27,7 +27,7 @@ type_identity(VALUE object, const char *detail)
 
     id = rb_heapprof_identities_add(identities, identities_of_page(key), key);
     if (id == 0) return 0;
-    rb_heapprof.work.went_deep = true;
+    rb_heapprof.work.stack_used |= HEAPPROF_STACK_NAMED;
 
     char name[64];
     const char *format = detail ? "%s(%s)" : "%s";

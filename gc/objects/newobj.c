@@ -70,6 +70,8 @@ find_object_site(uint32_t stack, uint32_t label, VALUE object, struct known_site
                  bool by_class)
 {
     bool of_class;
+
+    rb_heapprof.work.stack_used |= HEAPPROF_STACK_WALKED;
     uint32_t class_id = label_of(object, &of_class);
     if (class_id == 0) return 0;
     uint32_t site = rb_heapprof_sites_intern(&rb_heapprof.tables.sites, stack, class_id, label);
@@ -178,17 +180,23 @@ pending_set(struct heapprof_ractor *ractor, rb_objspace_t *objspace, VALUE objec
 
 /* A sample goes deeper into the stack than an allocation, and leaves its object's address
  * there. The frames of a GC may lie over these words without writing them, and mark the object:
- * sampled objects would live longer than the rest. A sample uses half a KB of stack, and 2.4 KB
- * if it finds a name. So 2 KB are cleared, or 4: words that other calls left there are cleared,
- * too (test_move.rb would see them). */
-enum { SHALLOW_BYTES = 2048, DEEP_BYTES = 4096 };
+ * sampled objects would live longer than the rest. So these words are cleared. A sample of which
+ * all is known takes 250 bytes of stack, and 600 when a table grows. One that walks the stack, or
+ * looks up its site, takes 600, too: there, words that MRI left further down are cleared as well.
+ * One that finds a name takes 2.5 KB. */
+enum { DEEPEST_BYTES = 4096 };
+
+static const uint16_t cleared_bytes[] = {
+    640, [HEAPPROF_STACK_WALKED] = 2048, [HEAPPROF_STACK_NAMED] = DEEPEST_BYTES,
+    [HEAPPROF_STACK_WALKED | HEAPPROF_STACK_NAMED] = DEEPEST_BYTES
+};
 
 HEAPPROF_COLD static void
 clear_dead_stack(size_t used_bytes)
 {
     static void *(*const volatile fill)(void *, int, size_t) =
         memset; /* gcc would leave a plain memset out */
-    char room[DEEP_BYTES];
+    char room[DEEPEST_BYTES];
 
     fill(room + sizeof(room) - used_bytes, 0, used_bytes);
 }
@@ -241,8 +249,8 @@ sample_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t he
         MEMZERO((char *)object, char, heap_slot_size(heap_idx));
 #endif
     }
-    *used_bytes = !room ? 0 : rb_heapprof.work.went_deep ? DEEP_BYTES : SHALLOW_BYTES;
-    rb_heapprof.work.went_deep = false;
+    *used_bytes = room ? cleared_bytes[rb_heapprof.work.stack_used] : 0;
+    rb_heapprof.work.stack_used = 0;
     rb_gc_vm_unlock(lev);
     return object;
 }
@@ -319,8 +327,7 @@ HEAPPROF_COLD uint32_t
 rb_heapprof_gc_stack_of(VALUE object)
 {
     const struct heapprof_tables *tables = &rb_heapprof.tables;
-    uint32_t entry =
-        rb_heapprof_on ? rb_heapprof_address_table_find(&tables->live.addresses, object) : 0;
+    uint32_t entry = rb_heapprof_on ? find_sample(object) : 0;
     struct stack_search search = { .object = object };
 
     if (entry) {

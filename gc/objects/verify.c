@@ -45,6 +45,21 @@ verify_page_i(const struct heap_page *page, void *unused)
     verify_chain(&tables->identities.addresses, page->heapprof.identities, page);
 }
 
+/* They were born since the last marking, and nothing has swept or moved them. */
+HEAPPROF_COLD static void
+verify_young(void)
+{
+    const struct heapprof_address_table *live = &rb_heapprof.tables.live.addresses;
+
+    for (uint32_t entry = live->young; entry; entry = rb_heapprof_address_table_next(live, entry)) {
+        VALUE object = rb_heapprof_address_table_address(live, entry);
+        if (RB_BUILTIN_TYPE(object) == T_NONE || RB_BUILTIN_TYPE(object) == T_MOVED ||
+            GET_HEAP_PAGE(object)->flags.before_sweep) {
+            rb_bug("heapprof: %p is young, and was swept or moved", (void *)object);
+        }
+    }
+}
+
 HEAPPROF_COLD static void
 rb_heapprof_verify(rb_objspace_t *objspace)
 {
@@ -52,4 +67,5 @@ rb_heapprof_verify(rb_objspace_t *objspace)
     rb_heapprof_tables_check(&rb_heapprof.tables);
     rb_heapprof_gc_unlock_blocks();
     walk_pages(verify_page_i, NULL);
+    verify_young();
 }

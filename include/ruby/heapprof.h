@@ -66,7 +66,7 @@ struct rb_heapprof_config {
 void rb_heapprof_config_init_sized(struct rb_heapprof_config *config, size_t size);
 
 /**
- * Sets the defaults: both intervals 512 KiB, 512 frames, 64 MiB, no seed, no files. If files
+ * Sets the defaults: both intervals 64 KiB, 512 frames, 64 MiB, no seed, no files. If files
  * are asked for, 10 are kept, with owners and rss.
  */
 static inline void

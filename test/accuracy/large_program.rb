@@ -3,14 +3,14 @@
 # large_program.rb - the process that `large` looks at, and how far its estimates may be off.
 #
 # The string is asked for in doublings, eight pieces that stand at one line. Of an array all is asked
-# for at once; it is no sample once in e^20 times. The small objects are known by their slots.
+# for at once; it is no sample once in e^160 times. The small objects are known by their slots.
 
 require_relative "../ruby/lib/estimator"
 
 module Accuracy
   module Large
     MB = 1 << 20
-    INTERVAL = 524_288
+    INTERVAL = 65_536
     FIRST = 100 * MB / 128
     PIECES = [FIRST, *Array.new(7) { |i| FIRST << i }].freeze
     ARRAYS = Array.new(10, 10 * MB).freeze

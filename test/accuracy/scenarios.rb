@@ -35,8 +35,8 @@ module Accuracy
 
     def programs
       return (blocks ? PastBlockPrograms : PastPrograms).new(self) if past?
-      plain, labelled = blocks ? [BlockPrograms, LabelBlockPrograms] : [Programs, LabelPrograms]
-      (labels ? labelled : plain).new(self)
+      return (blocks ? LabelBlockPrograms : LabelPrograms).new(self) if labels
+      (blocks ? BlockPrograms : Programs).new(self)
     end
 
     def yjit? = ruby.include?("--yjit")
@@ -73,7 +73,7 @@ module Accuracy
   alone_and_in_turn "auto_compact", during: :collect_and_compact, period: 1000
   alone_and_in_turn "all of these", at: [[400, 4096, 50, 20_000]], during: :everything, period: 330, ruby: YJIT
 
-  scenario "in turn, default interval", at: [524_288], rounds: 60_000, cut: false
+  scenario "in turn, default interval", at: [65_536], rounds: 60_000, cut: false
   scenario "in turn, GC every 37 rounds", during: :collect, period: 37, rounds: 3000, cut: false
   scenario "in turn, GC.stress", :stressed, at: [400], rounds: 60
   scenario "few among many others", during: :few_among_many, rounds: 300, period: 6
@@ -178,7 +178,7 @@ module Accuracy
   scenario "past, minor GCs", :lived, during: :minor
   scenario "past, GC.compact", :lived, during: :compact, at: [400], rounds: 3000
   scenario "past, YJIT", :lived, ruby: YJIT, cut: false
-  scenario "past, default interval", :lived, at: [524_288], rounds: 60_000, sites: %i[item_2 item_4], cut: false
+  scenario "past, default interval", :lived, at: [65_536], rounds: 60_000, sites: %i[item_2 item_4], cut: false
   scenario "past, built-in classes", :lived, sites: BUILT_IN_SITES, rounds: 3000, cut: false
   scenario "past, parent and child of fork", :lived_fork, at: [400], rounds: 3000
   scenario "past, four Ractors", :lived_ractors, at: [400], sites: [:item_0], rounds: 4000

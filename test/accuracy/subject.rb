@@ -7,11 +7,13 @@
 
 require_relative "scenarios"
 require_relative "programs"
-require_relative "block_programs"
-require_relative "label_programs"
-require_relative "past_programs"
 
 module Accuracy
+  # Those of the scenario alone are loaded: others may need extensions that the ruby lacks (proposal/bench/gem_subject.rb).
+  autoload :BlockPrograms, "#{__dir__}/block_programs"
+  %i[LabelPrograms LabelBlockPrograms].each { autoload _1, "#{__dir__}/label_programs" }
+  %i[PastPrograms PastBlockPrograms].each { autoload _1, "#{__dir__}/past_programs" }
+
   # The first time round the code here makes its own inline caches.
   def self.try(programs, scenario)
     readings = Array.new(2) { programs.run(0, scenario.intervals.map { 1 }) }

@@ -1,5 +1,6 @@
-// live_table_fuzz.cc - what a collector does to its live table: objects are born, die by the
-// page, move between pages, and memory is refused at any moment. A map says what is to be there.
+// live_table_fuzz.cc - what a collector does to its live table: objects are born young, are judged
+// when marking has ended, die by the page, move between pages, and memory is refused at any moment.
+// A map says what is to be there.
 
 #include <cstring>
 #include <vector>
@@ -66,6 +67,7 @@ class Heap {
     heapprof_live_table table_;
     uint32_t heads_[kPages] = {};
     heapprof_sample model_[kSlots] = {}; // by slot; weight 0: nothing there
+    uint32_t entries_[kSlots] = {};      // the same, for what is there
     uint32_t count_ = 0;
 
     uint32_t
@@ -92,6 +94,12 @@ class Heap {
         return rb_heapprof_address_table_find(&table_.addresses, Address(slot));
     }
 
+    bool
+    YoungP(uint32_t entry) const
+    {
+        return table_.addresses.entries[entry].previous & HEAPPROF_ADDRESS_YOUNG;
+    }
+
     // Samples of the free ones among so many slots in a row. A refusal is no other change.
     void
     Allocate(uint32_t count)
@@ -103,8 +111,10 @@ class Heap {
             if (UsedP(slot)) continue;
             sample.site = slot;
             uint64_t refused = mem_.refused;
-            if (rb_heapprof_live_table_add(&table_, Head(slot), Address(slot), &sample)) {
+            if (uint32_t entry =
+                    rb_heapprof_live_table_add_young(&table_, Address(slot), &sample)) {
                 model_[slot] = sample;
+                entries_[slot] = entry;
                 count_++;
             }
             else {
@@ -125,22 +135,43 @@ class Heap {
     Free()
     {
         uint32_t slot = Slot();
-        if (UsedP(slot)) Remove(slot, Find(slot));
+        if (UsedP(slot)) Remove(slot, entries_[slot]);
+    }
+
+    // As gc/objects/free.c does when marking has ended.
+    void
+    Judge()
+    {
+        uint32_t survivors = input_.ConsumeIntegral<uint8_t>();
+        while (uint32_t entry = table_.addresses.young) {
+            uint32_t slot = SlotAt(rb_heapprof_address_table_address(&table_.addresses, entry));
+            REQUIRE(Find(slot) == 0 && entries_[slot] == entry);
+            if (survivors >> slot % 8 & 1) {
+                rb_heapprof_address_table_settle(&table_.addresses, Head(slot), entry);
+                continue;
+            }
+            rb_heapprof_address_table_remove_young(&table_.addresses);
+            model_[slot] = {};
+            count_--;
+        }
     }
 
     void
     Move(uint32_t from, uint32_t to)
     {
         if (!UsedP(from) || UsedP(to)) return;
+        REQUIRE(Find(from) == entries_[from]);
         rb_heapprof_address_table_move(&table_.addresses, Find(from), Head(from), Head(to),
                                        Address(to));
         model_[to] = model_[from];
+        entries_[to] = entries_[from];
         model_[from] = {};
     }
 
     void
     MoveSome()
     {
+        Judge();
         uint32_t from = Slot();
         Move(from, Slot());
     }
@@ -149,6 +180,7 @@ class Heap {
     void
     Sweep()
     {
+        Judge();
         uint32_t head = heads_[Below(&input_, kPages)];
         uint32_t survivors = input_.ConsumeIntegral<uint8_t>();
         for (uint32_t entry = head, next; entry; entry = next) {
@@ -162,6 +194,7 @@ class Heap {
     void
     Compact()
     {
+        Judge();
         uint32_t hole = 0, last = kSlots - 1;
         for (uint32_t moves = Below(&input_, kSlots); moves > 0; moves--) {
             while (hole < last && UsedP(hole)) hole++;
@@ -178,30 +211,42 @@ class Heap {
         mem_.budget_bytes = pages ? mem_.used_bytes + (pages - 1) * 4096 : SIZE_MAX;
     }
 
-    // Each chain is of its page's samples, and every sample is on one.
+    // The samples of a chain, all of that page, or of any page if it is kPages. None was seen on
+    // another chain. Returns how many they are.
+    uint32_t
+    RequireChain(uint32_t entry, uint32_t page, std::vector<bool> *seen) const
+    {
+        uint32_t count = 0;
+        for (; entry; count++) {
+            uint32_t slot = SlotAt(rb_heapprof_address_table_address(&table_.addresses, entry));
+            REQUIRE(!seen->at(entry));
+            REQUIRE(page == kPages || slot / kPageSlots == page);
+            REQUIRE(UsedP(slot) && entries_[slot] == entry);
+            const heapprof_sample *sample = rb_heapprof_live_table_sample(&table_, entry);
+            REQUIRE(memcmp(sample, &model_[slot], sizeof(*sample)) == 0);
+            (*seen)[entry] = true;
+            entry = rb_heapprof_address_table_next(&table_.addresses, entry);
+        }
+        return count;
+    }
+
+    // Each chain is of its page's samples, or of the young, and every sample is on one.
     void
     RequireSame() const
     {
         std::vector<bool> seen(table_.addresses.numbers.end);
-        uint32_t count = 0;
 
         rb_heapprof_live_table_check(&table_);
         REQUIRE(mem_.used_bytes <= mem_.budget_bytes);
+        uint32_t count = RequireChain(table_.addresses.young, kPages, &seen);
         for (uint32_t page = 0; page < kPages; page++) {
-            for (uint32_t entry = heads_[page]; entry; count++) {
-                uint32_t slot = SlotAt(rb_heapprof_address_table_address(&table_.addresses, entry));
-                REQUIRE(!seen.at(entry));
-                REQUIRE(slot / kPageSlots == page && UsedP(slot));
-                const heapprof_sample *sample = rb_heapprof_live_table_sample(&table_, entry);
-                REQUIRE(memcmp(sample, &model_[slot], sizeof(*sample)) == 0);
-                seen[entry] = true;
-                entry = rb_heapprof_address_table_next(&table_.addresses, entry);
-            }
+            count += RequireChain(heads_[page], page, &seen);
         }
         REQUIRE(count == count_ && table_.addresses.numbers.count == count_);
         for (uint32_t slot = 0; slot < kSlots; slot++) {
-            uint32_t entry = Find(slot);
-            REQUIRE(UsedP(slot) ? entry && seen.at(entry) : !entry);
+            uint32_t entry = Find(slot), used = UsedP(slot) ? entries_[slot] : 0;
+            REQUIRE(used == 0 || seen.at(used));
+            REQUIRE(entry == used || (entry == 0 && YoungP(used)));
         }
     }
 };

@@ -196,7 +196,7 @@ RequireSame(const Model &model, const heapprof_options &options)
 {
     const char *accepted;
 
-    REQUIRE(options.interval_bytes == model.Number("interval", 524288));
+    REQUIRE(options.interval_bytes == model.Number("interval", 65536));
     REQUIRE(options.malloc_interval_bytes == model.Number("malloc_interval", HEAPPROF_AS_INTERVAL));
     REQUIRE(rb_heapprof_options_malloc_interval(&options) ==
             model.Number("malloc_interval", options.interval_bytes));

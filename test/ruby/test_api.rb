@@ -25,7 +25,7 @@ class TestHeapProfApi < Test::Unit::TestCase
   def test_defaults_are_the_documented_ones
     in_child(<<~'RUBY')
       HeapProfile.start
-      assert_equal [524_288, 64 << 20], HeapProfile.stat.values_at(:interval_bytes, :memory_budget)
+      assert_equal [65_536, 64 << 20], HeapProfile.stat.values_at(:interval_bytes, :memory_budget)
       assert_not_respond_to HeapProfile, :default
     RUBY
   end

@@ -37,9 +37,9 @@ class TestHeapProfBoot < Test::Unit::TestCase
              "ObjectSpace::HeapProfile.stat(:memory_budget)", settings: "1") do |ran, files|
       running, interval, budget = ran.out.lines(chomp: true)
       assert_clean ran
-      assert_equal %w[524288 67108864], [interval, budget]
+      assert_equal %w[65536 67108864], [interval, budget]
       assert_equal ["heapprof-#{running.delete_prefix('true')}.pb.gz"], files
-      assert_include read_profile(files.first).comments, "interval: 524288 bytes"
+      assert_include read_profile(files.first).comments, "interval: 65536 bytes"
     end
   end
 
@@ -223,7 +223,12 @@ class TestHeapProfBoot < Test::Unit::TestCase
   end
 
   def test_profile_when_other_threads_are_running
-    assert_profile_after("run = Queue.new; 4.times { Thread.new { loop { run << Array.new(10) { 'x' * 50 } } } }; 100.times { run.pop }", exitstatus: 0)
+    assert_profile_after(<<~RUBY, exitstatus: 0)
+      turns = Queue.new
+      turn = -> { Array.new(10) { 'x' * 50 }; turns.push(true) if turns.num_waiting > 0 }
+      4.times { Thread.new { loop(&turn) } }
+      100.times { turns.pop }
+    RUBY
   end
 
   # It would if the GVL were given up for the last GC or the file: MRI's test_thread.rb expects "false".

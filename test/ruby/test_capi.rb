@@ -15,7 +15,7 @@ class TestHeapProfCapi < Test::Unit::TestCase
   end
 
   def test_default_config_is_the_documented_one
-    in_child("assert_equal [524_288, 512, 64 << 20, nil, 2**64 - 1], HeapProfCAPI.default_config")
+    in_child("assert_equal [65_536, 512, 64 << 20, nil, 2**64 - 1], HeapProfCAPI.default_config")
   end
 
   def test_start_with_null_takes_the_defaults
@@ -23,7 +23,7 @@ class TestHeapProfCapi < Test::Unit::TestCase
       assert_equal 0, HeapProfCAPI.running_p
       assert_equal :started, HeapProfCAPI.start_default
       assert_operator HeapProfCAPI.running_p, :!=, 0
-      assert_equal [524_288, 524_288, 64 << 20],
+      assert_equal [65_536, 65_536, 64 << 20],
                    HeapProfCAPI.stat.values_at(:interval_bytes, :malloc_interval_bytes, :memory_budget)
       assert_equal true, HeapProfile.running?
     RUBY
@@ -78,7 +78,7 @@ class TestHeapProfCapi < Test::Unit::TestCase
   def test_older_callers_shorter_struct_is_filled_and_nothing_behind_it
     in_child(SIZES + <<~'RUBY')
       HeapProfCAPI.start(4096, 99, nil, nil)
-      { "config" => [524_288], "stat" => [4096, 4096], "rss" => [] }.each do |name, expected|
+      { "config" => [65_536], "stat" => [4096, 4096], "rss" => [] }.each do |name, expected|
         (16..HeapProfCAPI.size_of(name)).step(8) do |size|
           bytes = HeapProfCAPI.sized(name, size)
           assert_equal [FRESH[size..], size], [bytes[size..], bytes.unpack1("Q")], [name, size].inspect

@@ -124,17 +124,27 @@ class TestHeapProfNewobj < Test::Unit::TestCase
 
   # C code that recurses without a Ruby frame runs into the end of the machine stack, and an
   # allocation that is sampled is the deepest thing it calls.
+  NESTED = "nested = \"\\x04\\b\".b + \"[\\x06\".b * 1_000_000 + \"0\"\n"
+  AFTER_NESTED = "HeapProfile.snapshot(gc: true)\nassert HeapProfile.allocation_stack(Object.new)\n"
+
   def test_machine_stack_may_run_out_at_a_sample
-    in_child(<<~'RUBY')
-      nested = "\x04\b".b + "[\x06".b * 1_000_000 + "0"
+    in_child(<<~RUBY)
+      #{NESTED}
       HeapProfile.start(interval: 1)
       10.times do
         assert_raise(SystemStackError) { Marshal.load(nested) }
         assert_raise(SystemStackError) { Thread.new { Thread.current.report_on_exception = false; Marshal.load(nested) }.join }
-        assert_raise(SystemStackError) { Fiber.new { Marshal.load(nested) }.resume }
       end
-      HeapProfile.snapshot(gc: true)
-      assert HeapProfile.allocation_stack(Object.new)
+      #{AFTER_NESTED}
+    RUBY
+  end
+
+  def test_machine_stack_of_a_fiber_may_run_out_at_a_sample
+    in_child(<<~RUBY)
+      #{NESTED}
+      HeapProfile.start(interval: 1)
+      10.times { assert_raise(SystemStackError) { Fiber.new { Marshal.load(nested) }.resume } }
+      #{AFTER_NESTED}
     RUBY
   end
 

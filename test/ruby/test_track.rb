@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 # test_track.rb - what the profiler knows of an object (gc/book/track.c): the flag bit, and that it is
-# set exactly as long as the object is known; whose copies are not known; what objects are called
-# that have no class.
+# set exactly as long as the object is known, from the first GC on; what young samples have in common
+# with the rest; whose copies are not known; what objects are called that have no class.
 
 require_relative "lib/heapprof_test"
 
@@ -15,6 +15,7 @@ class TestHeapProfTrack < Test::Unit::TestCase
     require "-test-/heapprof_capi"
 
     def assert_flags_are_samples(objects, class_name, slot, interval)
+      GC.start
       estimate = total(HeapProfile.snapshot, :inuse_objects, class_name: class_name)
       flagged = objects.count { |object| HeapProfCAPI.flagged?(object) }
       assert_operator flagged, :>, 0
@@ -51,6 +52,24 @@ class TestHeapProfTrack < Test::Unit::TestCase
     RUBY
   end
 
+  def test_samples_have_the_flag_from_the_first_gc_on_or_since_somebody_has_asked_for_one
+    in_child(AGREE + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      GC.disable
+      items = Array.new(100) { Item.new }
+      assert_equal 100, total(HeapProfile.snapshot, class_name: "Item")
+      assert_equal [false], items.map { |item| HeapProfCAPI.flagged?(item) }.uniq
+      assert_equal "Class#new", HeapProfile.allocation_stack(items[0]).first.label
+      assert_equal [true], items.map { |item| HeapProfCAPI.flagged?(item) }.uniq
+      items += Array.new(100) { Item.new }
+      assert_equal 100, items.count { |item| HeapProfCAPI.flagged?(item) }
+      GC.enable
+      GC.start
+      assert_equal 200, items.count { |item| HeapProfCAPI.flagged?(item) }
+      assert_equal 200, total(HeapProfile.snapshot, class_name: "Item")
+    RUBY
+  end
+
   # A class has the flag because something is named after it; its copy is another class.
   def test_copies_of_known_classes_and_modules_do_not_inherit_the_flag
     in_child(AGREE + <<~'RUBY')
@@ -77,7 +96,7 @@ class TestHeapProfTrack < Test::Unit::TestCase
     in_child(AGREE + <<~'RUBY')
       HeapProfile.start(interval: 1)
       items = Array.new(100) { Item.new }
-      HeapProfile.snapshot
+      GC.start
       items.each { |item| HeapProfCAPI.setup_again(item) }
       assert items.all? { |item| HeapProfCAPI.flagged?(item) }
       GC.verify_compaction_references(expand_heap: true, toward: :empty)
@@ -91,7 +110,7 @@ class TestHeapProfTrack < Test::Unit::TestCase
     in_child(AGREE + <<~'RUBY')
       HeapProfile.start(interval: 1)
       item, string, array, hash = Item.new, +"short", [1], { 1 => 2 }
-      HeapProfile.snapshot
+      GC.start
       50.times { |i| item.instance_variable_set("@v#{i}", i) }
       string << "long" * 1000
       array.concat((1..1000).to_a)
@@ -122,7 +141,7 @@ class TestHeapProfTrack < Test::Unit::TestCase
     in_child(AGREE + <<~'RUBY')
       HeapProfile.start(interval: 1)
       items = Array.new(1000) { Item.new }
-      HeapProfile.snapshot
+      GC.start
       assert items.all? { |item| HeapProfCAPI.flagged?(item) }
       HeapProfile.stop
       flagged = 0

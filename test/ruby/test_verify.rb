@@ -125,7 +125,7 @@ class TestHeapProfVerify < Test::Unit::TestCase
         Process.setrlimit(Process::RLIMIT_CORE, 0)
         ObjectSpace::HeapProfile.start(interval: #{interval})
         object = Object.new
-        ObjectSpace::HeapProfile.snapshot
+        GC.start # until then its sample is young, and it has no flag bit
         #{damage}
         GC.start
       RUBY

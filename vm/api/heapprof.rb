@@ -766,8 +766,8 @@ module ObjectSpace
     #
     # The sum of all rows. 1 MB is 2**20 bytes.
     #
-    #   profile.inspect             # "#<ObjectSpace::HeapProfile 12.3 MB in use, 1234 samples, interval 512k>"
-    #   (profile - before).inspect  # "#<ObjectSpace::HeapProfile grew by 1.2 MB, interval 512k>"
+    #   profile.inspect             # "#<ObjectSpace::HeapProfile 12.3 MB in use, 1234 samples, interval 64k>"
+    #   (profile - before).inspect  # "#<ObjectSpace::HeapProfile grew by 1.2 MB, interval 64k>"
     def inspect
       "#<#{self.class} #{Primitive.heapprof_summary}>"
     end

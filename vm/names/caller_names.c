@@ -33,12 +33,15 @@ begins_p(const char *function, const char *const *beginnings, size_t count)
     return false;
 }
 
+/* The struct of a new object is asked for by whom makes the object: by an extension that says
+ * TypedData_Make_Struct, and frees the struct itself. */
 static bool
 wrapper_p(const char *function)
 {
     static const char *const beginnings[] = {
         "ruby_x", "ruby_sized_x", "ruby_strdup", "rb_x", "rb_gc_impl_", "objspace_",
-        "rb_alloc_tmp_buffer", "rb_gc_adjust_memory_usage", "rb_heapprof_",
+        "rb_alloc_tmp_buffer", "rb_data_object_zalloc", "rb_data_typed_object_zalloc",
+        "rb_gc_adjust_memory_usage", "rb_heapprof_",
     };
     return begins_p(function, beginnings, numberof(beginnings));
 }

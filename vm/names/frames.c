@@ -25,8 +25,10 @@
  *   I3  an edition is never used again. In the last one, UINT32_MAX, no notes are written.
  *
  * Frames without a note are looked up by address (known), because the same call from the same
- * place is the common case. A GC moves and frees code, so it has these addresses forgotten
- * (rb_heapprof_frames_forget_code). Notes contain no address.
+ * place is the common case. For the same reason the innermost frames, up to the first note, are
+ * compared with those of earlier walks (tops) before anything is walked. These addresses are
+ * forgotten when code is freed (ruby_vm_code_generation) or moved (rb_heapprof_frames_forget_code).
+ * Notes contain no address.
  *
  * A stack with more frames than options.depth has two numbers: its own, and that of its innermost
  * frames below [truncated]. The second is sampled. A stack that would take more than an eighth of
@@ -43,10 +45,12 @@
 #include "gc/book/state.h"
 #include "internal/vm.h"
 #include "iseq.h"
+#include "vm/names/generation.h"
 #include "vm/names/names.h"
 #include "rjit.h"
 
-enum { KNOWN_FRAMES = 1024, KNOWN_CUTS = 256 }; /* powers of two */
+enum { KNOWN_FRAMES = 1024, KNOWN_CUTS = 256, KNOWN_TOPS = 256 }; /* powers of two */
+enum { WAYS = 2 }; /* tops that one place in the table has room for */
 
 /* A frame on top of its caller's stack, and the stack that this makes. */
 struct known_frame {
@@ -55,6 +59,19 @@ struct known_frame {
     const rb_callable_method_entry_t *method;
     uint32_t caller;
     uint32_t stack;         /* 0: the entry is empty */
+    uint64_t age;           /* void unless it is walks.age */
+};
+
+/* The innermost frames of a stack, from the innermost to one that bore its note already. */
+struct known_top {
+    struct top_frame {
+        const rb_iseq_t *iseq;  /* NULL: a C method */
+        const VALUE *pc;
+        const rb_callable_method_entry_t *method;
+        uint32_t note;          /* of its callers */
+    } frames[6];
+    uint32_t count;
+    uint32_t stack;         /* of all */
     uint64_t age;           /* void unless it is walks.age */
 };
 
@@ -70,8 +87,10 @@ static struct {
     size_t   path_capacity;
     uint64_t numbers;        /* the edition of numbers that all of this is of */
     uint32_t edition;        /* of notes */
-    uint64_t age;            /* of known */
+    uint64_t freed;          /* the generation of code that known and tops are of */
+    uint64_t age;            /* of known and tops */
     struct known_frame known[KNOWN_FRAMES];
+    struct known_top   tops[KNOWN_TOPS][WAYS]; /* the last one first */
     struct known_cut   cuts[KNOWN_CUTS];
 } walks;
 
@@ -204,6 +223,7 @@ struct frame_walk {
     const rb_control_frame_t *outermost; /* void if there is no frame */
     size_t   count;                      /* of the frames that count */
     uint32_t callers;                    /* the stack of the frames outside of them */
+    bool     stand;                      /* one of them may stand for the next one outside */
 };
 
 /* Walks outwards to the first frame with a note, or to the wanted number of frames. */
@@ -222,6 +242,7 @@ go_outwards(const rb_execution_context_t *ec, bool noted, size_t most)
             if (!runs_p(cfp)) continue;
             skipped = skip;
             skip = stands_for_outer_p(cfp->iseq);
+            walk.stand |= skip;
         }
         if (noted) note = note_of(cfp);
         else if (skipped) write_note(cfp, 0);
@@ -245,9 +266,9 @@ stood_for_p(const rb_control_frame_t *cfp, const rb_control_frame_t *innermost)
 }
 
 static bool
-counts_p(const rb_control_frame_t *cfp, const rb_control_frame_t *innermost)
+counts_p(const struct frame_walk *walk, const rb_control_frame_t *cfp)
 {
-    return !cfp->iseq || (runs_p(cfp) && !stood_for_p(cfp, innermost));
+    return !cfp->iseq || (runs_p(cfp) && !(walk->stand && stood_for_p(cfp, walk->innermost)));
 }
 
 /* RJIT's compiler runs as Ruby above a frame whose code has not written its pc yet. Then the pc
@@ -276,34 +297,49 @@ push(uint32_t caller, const struct known_frame *frame)
     return rb_heapprof_stacks_push(&tables->stacks, caller, number, cfunc ? 0 : line_of(frame));
 }
 
+/* By where the frame is, and what its environment has for its method. */
 static struct known_frame *
-find_known(const struct known_frame *frame)
+find_known(uint32_t caller, const rb_control_frame_t *cfp, VALUE entry)
 {
-    uint64_t hash = ((uintptr_t)frame->pc >> 3) + ((uintptr_t)frame->method >> 3) +
-                    frame->caller * UINT64_C(0x9e3779b97f4a7c15);
-    hash = (hash ^ hash >> 32) * UINT64_C(0xbf58476d1ce4e5b9);
-    return &walks.known[hash >> 32 & (KNOWN_FRAMES - 1)];
+    uint64_t place = cfp->iseq ? (uintptr_t)cfp->pc : 0;
+    uint64_t hash = (place + (entry << 17) + caller) * UINT64_C(0x9e3779b97f4a7c15);
+
+    return &walks.known[hash >> 40 & (KNOWN_FRAMES - 1)];
 }
 
-static bool
-same_p(const struct known_frame *a, const struct known_frame *b)
+/* True if that is the frame's method. Mostly it is where it is looked for first. */
+static inline bool
+method_p(const rb_callable_method_entry_t *method, const rb_control_frame_t *cfp)
 {
-    return a->age == b->age && a->caller == b->caller && a->iseq == b->iseq && a->pc == b->pc &&
-           a->method == b->method;
+    bool there = method && cfp->ep[VM_ENV_DATA_INDEX_ME_CREF] == (VALUE)method;
+    return there || method == method_of(cfp);
+}
+
+static inline bool
+known_p(const struct known_frame *known, uint32_t caller, const rb_control_frame_t *cfp)
+{
+    return known->stack && known->age == walks.age && known->caller == caller &&
+           known->iseq == cfp->iseq && (!cfp->iseq || known->pc == cfp->pc) &&
+           method_p(known->method, cfp);
 }
 
 /* The stack of one frame more than its caller's. HEAPPROF_NO_STACK if memory is refused. */
 static uint32_t
 enter(uint32_t caller, const rb_control_frame_t *cfp)
 {
+    VALUE entry = cfp->ep[VM_ENV_DATA_INDEX_ME_CREF];
+    struct known_frame *known = find_known(caller, cfp, entry);
+
+    if (known_p(known, caller, cfp)) return known->stack;
+    if (imemo_type_p(entry, imemo_svar)) { /* each call of the method has its own */
+        known = find_known(caller, cfp, ((const struct vm_svar *)entry)->cref_or_me);
+        if (known_p(known, caller, cfp)) return known->stack;
+    }
     struct known_frame frame = { .iseq = cfp->iseq,
                                  .pc = cfp->iseq ? cfp->pc : NULL,
                                  .method = method_of(cfp),
                                  .caller = caller,
                                  .age = walks.age };
-    struct known_frame *known = find_known(&frame);
-    if (known->stack && same_p(known, &frame)) return known->stack;
-
     frame.stack = push(caller, &frame);
     if (frame.stack != HEAPPROF_NO_STACK) *known = frame;
     return frame.stack;
@@ -316,13 +352,99 @@ come_inwards(const struct frame_walk *walk, uint32_t stack, bool noted)
     const rb_control_frame_t *cfp = walk->outermost;
 
     for (size_t left = walk->count; left > 0; cfp = RUBY_VM_NEXT_CONTROL_FRAME(cfp)) {
-        if (!counts_p(cfp, walk->innermost)) continue;
+        if (!counts_p(walk, cfp)) continue;
         left--;
         if (noted) write_note(cfp, note_of_stack(stack));
         stack = enter(stack, cfp);
         if (stack == HEAPPROF_NO_STACK) break;
     }
     return stack;
+}
+
+/* ---- known tops ---- */
+
+/* Those of that place, by where the innermost two or three frames are. There is one frame at least,
+ * and the dummy outside of it. */
+static struct known_top *
+find_tops(const rb_execution_context_t *ec)
+{
+    const rb_control_frame_t *cfp = ec->cfp, *end = dummy_frame(ec);
+    uint64_t hash = (uintptr_t)cfp[0].pc + ((uintptr_t)cfp[1].pc << 1);
+
+    if (cfp + 2 < end) hash += (uintptr_t)cfp[2].pc << 2;
+    hash *= UINT64_C(0x9e3779b97f4a7c15);
+    return walks.tops[hash >> 40 & (KNOWN_TOPS - 1)];
+}
+
+static inline bool
+same_frame_p(const struct top_frame *known, const rb_control_frame_t *cfp)
+{
+    return known->iseq == cfp->iseq && known->pc == cfp->pc && method_p(known->method, cfp);
+}
+
+/* The stack, if its innermost frames are those of that walk, and the first note among them is what
+ * it was then. Otherwise HEAPPROF_NO_STACK. A walk would have the same result: which frames count,
+ * and what they are, follows from what is compared, and the note stands for the rest. */
+static inline uint32_t
+capture_as(const rb_execution_context_t *ec, const struct known_top *top)
+{
+    const rb_control_frame_t *cfp = ec->cfp;
+
+    if (top->age != walks.age || &cfp[top->count] > dummy_frame(ec)) return HEAPPROF_NO_STACK;
+    for (size_t inner = 0; inner < top->count; inner++) {
+        if (!same_frame_p(&top->frames[inner], &cfp[inner])) break;
+        if (note_of(&cfp[inner]) != top->frames[inner].note) continue;
+        for (size_t i = 0; i < inner; i++) write_note(&cfp[i], top->frames[i].note);
+        return top->stack;
+    }
+    return HEAPPROF_NO_STACK;
+}
+
+__attribute__((noinline)) static uint32_t
+capture_as_earlier(const rb_execution_context_t *ec, const struct known_top *tops)
+{
+    uint32_t stack = HEAPPROF_NO_STACK;
+
+    for (size_t way = 1; way < WAYS && stack == HEAPPROF_NO_STACK; way++)
+        stack = capture_as(ec, &tops[way]);
+    return stack;
+}
+
+static inline uint32_t
+capture_known(const rb_execution_context_t *ec)
+{
+    const struct known_top *tops = find_tops(ec);
+    uint32_t stack = capture_as(ec, &tops[0]);
+
+    return stack == HEAPPROF_NO_STACK ? capture_as_earlier(ec, tops) : stack;
+}
+
+/* Whether a walk passed over no frame, up to one that bore its note. */
+static bool
+plain_p(const struct frame_walk *walk)
+{
+    return walk->count > 0 && walk->count <= numberof(((struct known_top *)0)->frames) &&
+           walk->outermost == walk->innermost + (walk->count - 1) &&
+           note_of(walk->outermost) == note_of_stack(walk->callers);
+}
+
+/* Of a plain walk, whose frames bear their notes now. */
+static void
+remember_top(const rb_execution_context_t *ec, const struct frame_walk *walk, uint32_t stack)
+{
+    struct known_top *top = find_tops(ec);
+
+    memmove(top + 1, top, (WAYS - 1) * sizeof(*top));
+    top->count = 0; /* until it is whole */
+    for (size_t i = 0; i < walk->count; i++) {
+        const rb_control_frame_t *cfp = &walk->innermost[i];
+        top->frames[i] =
+            (struct top_frame){ cfp->iseq, cfp->pc, method_of(cfp), note_of(cfp) };
+        if (!top->frames[i].note) return;
+    }
+    top->count = (uint32_t)walk->count;
+    top->stack = stack;
+    top->age = walks.age;
 }
 
 /* ---- stacks that are too deep ---- */
@@ -409,7 +531,7 @@ check_capture(const rb_execution_context_t *ec, uint32_t stack)
     for (size_t left = walk.count; left > 0 && whole != HEAPPROF_NO_STACK;
          cfp = RUBY_VM_NEXT_CONTROL_FRAME(cfp)) {
         struct known_frame frame = {.iseq = cfp->iseq, .pc = cfp->iseq ? cfp->pc : NULL};
-        if (!counts_p(cfp, walk.innermost)) continue;
+        if (!counts_p(&walk, cfp)) continue;
         frame.method = method_of(cfp);
         whole = push(whole, &frame);
         left--;
@@ -429,16 +551,20 @@ capture_whole(const rb_execution_context_t *ec, const struct frame_walk *walk, b
     return stack;
 }
 
-static uint32_t
+__attribute__((noinline)) static uint32_t
 capture(const rb_execution_context_t *ec, uint32_t depth)
 {
     uint32_t most = most_frames();
     bool noted = notes_good_p(ec);
+
+    rb_heapprof.work.stack_used |= HEAPPROF_STACK_WALKED;
     struct frame_walk walk = go_outwards(ec, noted, (size_t)most + 1);
     size_t frames = depth_of(walk.callers) + walk.count;
 
     if (depth > most) depth = most;
+    bool plain = noted && frames <= depth && plain_p(&walk);
     uint32_t stack = frames > most ? HEAPPROF_NO_STACK : capture_whole(ec, &walk, noted);
+    if (plain && stack != HEAPPROF_NO_STACK) remember_top(ec, &walk, stack);
     if (frames <= depth) return stack;
 
     rb_heapprof.account.truncated++;
@@ -456,13 +582,25 @@ forget_numbers(void)
     walks.age++;
 }
 
+void
+rb_heapprof_frames_forget_code(void)
+{
+    walks.age++;
+}
+
 uint32_t
 rb_heapprof_frames_capture(const rb_execution_context_t *ec)
 {
     if (!ec || !ec->cfp || !ec->vm_stack) return 0;
 
     if (walks.numbers != rb_heapprof_numbers_edition) forget_numbers();
-    uint32_t stack = capture(ec, rb_heapprof.run.options.depth);
+    if (walks.freed != ruby_vm_code_generation) {
+        walks.freed = ruby_vm_code_generation;
+        rb_heapprof_frames_forget_code();
+    }
+    uint32_t stack = ec->cfp < dummy_frame(ec) && notes_good_p(ec) ? capture_known(ec)
+                                                                   : HEAPPROF_NO_STACK;
+    if (stack == HEAPPROF_NO_STACK) stack = capture(ec, rb_heapprof.run.options.depth);
     if (HEAPPROF_CHECK) check_capture(ec, stack);
     return stack;
 }
@@ -479,20 +617,13 @@ rb_heapprof_frames_c_method(const rb_execution_context_t *ec)
 }
 
 void
-rb_heapprof_frames_forget_code(void)
-{
-    walks.age++;
-}
-
-void
 rb_heapprof_frames_free(void)
 {
     struct heapprof_mem *mem = &rb_heapprof.mem;
 
     forget_numbers();
-    memset(
-        walks.known, 0,
-        sizeof(
-            walks.known)); /* or memcheck would take these addresses for pointers of the program */
+    /* Or memcheck would take these addresses for pointers of the program. */
+    memset(walks.known, 0, sizeof(walks.known));
+    memset(walks.tops, 0, sizeof(walks.tops));
     HEAPPROF_MEM_RELEASE(mem, walks.path, walks.path_capacity);
 }

@@ -139,7 +139,7 @@ name_add_method(struct name *name, VALUE owner, ID id)
 static uint32_t
 name_intern(const struct name *name)
 {
-    rb_heapprof.work.went_deep = true;
+    rb_heapprof.work.stack_used |= HEAPPROF_STACK_NAMED;
     return rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name->bytes, name->length);
 }
 

@@ -20,7 +20,7 @@ def in_use(label, caller = OF_BLOCKS) = malloc_bytes(snapshot, label, caller).la
 
 # That many bytes in blocks of one size, at the default interval.
 def assert_bytes(bytes, estimate, block, message)
-  sigma = block * Estimator.sigma(bytes.fdiv(block), block, 524_288)
+  sigma = block * Estimator.sigma(bytes.fdiv(block), block, 65_536)
   assert_in_delta bytes, estimate, Estimator::SIGMAS * sigma, message
 end
 

@@ -30,6 +30,15 @@ def debug_build?
   RbConfig::CONFIG["cppflags"].include?("HEAPPROF_CHECK")
 end
 
+# No GC begins by itself in the block: what one count finds alive another one finds, too, although only an old
+# word on the machine stack may have kept it.
+def without_gc
+  was = GC.disable
+  yield
+ensure
+  GC.enable unless was
+end
+
 # Smaller numbers of objects where each GC is checked.
 def scaled(count)
   debug_build? ? count / 10 : count

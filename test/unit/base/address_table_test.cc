@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <vector>
@@ -17,13 +18,14 @@ namespace {
 constexpr uint64_t kPages = 40;
 constexpr uint64_t kSlots = 100;
 
-// A heap of pages with slots, and the model: which slots are entered, as what.
+// A heap of pages with slots, and the model: which slots are entered, as what, and which are young.
 class AddressTableTest : public testing::Test {
   protected:
     heapprof_mem mem_;
     heapprof_address_table table_;
     std::vector<uint32_t> heads_ = std::vector<uint32_t>(kPages);
     std::map<uintptr_t, uint32_t> model_; // address -> entry
+    std::vector<uintptr_t> young_;        // the last is the first of the chain
 
     void
     SetUp() override
@@ -81,11 +83,53 @@ class AddressTableTest : public testing::Test {
         return entry != 0;
     }
 
+    bool
+    AddYoung(uintptr_t address)
+    {
+        if (!rb_heapprof_address_table_room_p(&table_) &&
+            !rb_heapprof_address_table_reserve(&table_, 1)) return false;
+        uint32_t next = rb_heapprof_address_table_next_entry(&table_);
+        model_[address] = rb_heapprof_address_table_add_young(&table_, address);
+        young_.push_back(address);
+        EXPECT_EQ(next, model_[address]);
+        return true;
+    }
+
+    bool
+    Young(uintptr_t address) const
+    {
+        return std::find(young_.begin(), young_.end(), address) != young_.end();
+    }
+
+    void
+    Age(uintptr_t address)
+    {
+        young_.erase(std::remove(young_.begin(), young_.end(), address), young_.end());
+    }
+
+    void
+    Settle(uintptr_t address)
+    {
+        rb_heapprof_address_table_settle(&table_, Head(address), model_.at(address));
+        Age(address);
+    }
+
+    // The head of a page must not be needed for a young entry.
     void
     Remove(uintptr_t address)
     {
-        rb_heapprof_address_table_remove(&table_, Head(address), model_.at(address));
+        uint32_t *head = Young(address) ? nullptr : Head(address);
+        rb_heapprof_address_table_remove(&table_, head, model_.at(address));
         model_.erase(address);
+        Age(address);
+    }
+
+    void
+    RemoveFirstYoung()
+    {
+        rb_heapprof_address_table_remove_young(&table_);
+        model_.erase(young_.back());
+        young_.pop_back();
     }
 
     void
@@ -122,6 +166,24 @@ class AddressTableTest : public testing::Test {
         return known == model_.end() ? 0 : known->second;
     }
 
+    // What find is to say.
+    uint32_t
+    Found(uintptr_t address) const
+    {
+        return Young(address) ? 0 : Known(address);
+    }
+
+    void
+    ExpectSameYoung() const
+    {
+        uint32_t entry = table_.young;
+        for (auto each = young_.rbegin(); each != young_.rend(); ++each) {
+            ASSERT_EQ(model_.at(*each), entry);
+            entry = rb_heapprof_address_table_next(&table_, entry);
+        }
+        ASSERT_EQ(0u, entry);
+    }
+
     std::set<uintptr_t>
     Chain(uint64_t page) const
     {
@@ -139,12 +201,16 @@ class AddressTableTest : public testing::Test {
     {
         rb_heapprof_address_table_check(&table_);
         ASSERT_EQ(model_.size(), table_.numbers.count);
-        for (const auto &each : model_) ASSERT_EQ(each.second, Find(each.first));
+        for (const auto &each : model_) {
+            ASSERT_EQ(Found(each.first), Find(each.first));
+            ASSERT_EQ(each.first, rb_heapprof_address_table_address(&table_, each.second));
+        }
+        ExpectSameYoung();
         for (uint64_t page = 0; page < kPages; page++) {
             std::set<uintptr_t> expected;
             auto last = model_.lower_bound(Address(page + 1, 0));
             for (auto each = model_.lower_bound(Address(page, 0)); each != last; ++each) {
-                expected.insert(each->first);
+                if (!Young(each->first)) expected.insert(each->first);
             }
             ASSERT_EQ(expected, Chain(page));
         }
@@ -158,12 +224,22 @@ TEST_F(AddressTableTest, AgreesWithAMapOverRandomOperations)
     Choices choose(30);
     for (int i = 0; i < kOperations; i++) {
         uintptr_t address = RandomAddress(&choose), other = RandomAddress(&choose);
-        ASSERT_EQ(Known(address), Find(address));
+        ASSERT_EQ(Found(address), Find(address));
         if (choose.OneIn(500)) {
             Sweep(choose.Below(kPages));
         }
+        else if (choose.OneIn(300)) {
+            while (!young_.empty()) {
+                if (choose.OneIn(2)) RemoveFirstYoung();
+                else Settle(young_.back());
+            }
+        }
         else if (!Known(address)) {
-            ASSERT_TRUE(Add(address));
+            ASSERT_TRUE(choose.OneIn(3) ? AddYoung(address) : Add(address));
+        }
+        else if (Young(address)) {
+            if (choose.OneIn(3)) Settle(address);
+            else if (choose.OneIn(2)) Remove(address);
         }
         else if (!Known(other)) {
             Move(address, other);
@@ -212,6 +288,35 @@ TEST_F(AddressTableTest, NextEntryIsTheNumberAddGives)
     }
 }
 
+TEST_F(AddressTableTest, YoungEntriesNeedNoMemoryToSettle)
+{
+    for (uint64_t slot = 0; slot < kSlots; slot++) ASSERT_TRUE(AddYoung(Address(0, slot)));
+    mem_.budget_bytes = 0;
+    uint64_t refused = mem_.refused;
+    for (uint64_t slot = 0; slot < kSlots; slot += 2) Settle(Address(0, slot));
+    ExpectSame();
+    while (!young_.empty()) RemoveFirstYoung();
+    ExpectSame();
+    EXPECT_EQ(refused, mem_.refused);
+    EXPECT_EQ(kSlots / 2, model_.size());
+}
+
+TEST_F(AddressTableTest, RefusedYoungLeavesAllAsItWas)
+{
+    int refusals = 0;
+    mem_.budget_bytes = 0;
+    for (uint64_t i = 0; i < kPages * kSlots; i++) {
+        uintptr_t address = Address(i % kPages, i / kPages);
+        refusals += AddPageByPage(
+            &mem_, [&] { return AddYoung(address); },
+            [&] {
+                if (i % kPages == 0) ExpectSame();
+            });
+    }
+    ExpectSame();
+    EXPECT_GE(refusals, 2 * 3);
+}
+
 TEST_F(AddressTableTest, FindInAnEmptyTableIsZero)
 {
     EXPECT_EQ(0u, Find(Address(0, 0)));
@@ -250,7 +355,10 @@ TEST_F(AddressTableTest, PackKeepsWhatItIsToldToAndNumbersItAnew)
         return true;
     };
     for (uint64_t page = 0; page < kPages; page++) {
-        for (uint64_t slot = 0; slot < kSlots; slot++) ASSERT_TRUE(Add(Address(page, slot)));
+        for (uint64_t slot = 0; slot < kSlots; slot++) {
+            uintptr_t address = Address(page, slot);
+            ASSERT_TRUE(slot % 3 == 0 ? AddYoung(address) : Add(address));
+        }
     }
     for (uint64_t page = 0; page < kPages; page += 3) Sweep(page);
     std::map<uintptr_t, uint32_t> before = model_;
@@ -258,8 +366,13 @@ TEST_F(AddressTableTest, PackKeepsWhatItIsToldToAndNumbersItAnew)
     Pack(keep, &kept);
     for (const auto &each : before) {
         auto number = kept.numbers.find(each.second);
-        if (number == kept.numbers.end()) model_.erase(each.first);
-        else model_[each.first] = number->second;
+        if (number == kept.numbers.end()) {
+            model_.erase(each.first);
+            Age(each.first);
+        }
+        else {
+            model_[each.first] = number->second;
+        }
     }
     ExpectSame();
     EXPECT_LT(model_.size(), before.size());

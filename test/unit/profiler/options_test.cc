@@ -35,8 +35,8 @@ struct Parsed {
 };
 
 const char kKnown[] =
-    "known keys are interval, malloc_interval, malloc, out, every, signal, at, keep, depth, "
-    "labels, memory, seed, gc, owners, rss, peak, lifetimes, memcheck, quarantine, sizes, "
+    "known keys are interval, malloc_interval, malloc, out, every, signal, at, graph, keep, "
+    "depth, labels, memory, seed, gc, owners, rss, peak, lifetimes, memcheck, quarantine, sizes, "
     "gc_stress";
 
 heapprof_options
@@ -58,7 +58,7 @@ Bad(const std::string &text)
 void
 ExpectDefaults(const heapprof_options &options)
 {
-    EXPECT_EQ(524288u, options.interval_bytes);
+    EXPECT_EQ(65536u, options.interval_bytes);
     EXPECT_EQ(HEAPPROF_AS_INTERVAL, options.malloc_interval_bytes);
     EXPECT_EQ(512u, options.depth);
     EXPECT_EQ(67108864u, options.memory_bytes);
@@ -67,6 +67,7 @@ ExpectDefaults(const heapprof_options &options)
     EXPECT_TRUE(options.gc);
     EXPECT_TRUE(options.owners);
     EXPECT_TRUE(options.rss);
+    EXPECT_TRUE(options.graph);
     EXPECT_EQ(0u, options.every_ms);
     EXPECT_EQ(0u, options.signal);
     EXPECT_EQ(10u, options.keep);
@@ -195,10 +196,10 @@ TEST(Options, MallocIntervalIsTheIntervalUnlessGiven)
     heapprof_options options = On("malloc_interval=1,interval=4k");
     EXPECT_EQ(1u, rb_heapprof_options_malloc_interval(&options));
     options = On("1");
-    EXPECT_EQ(524288u, rb_heapprof_options_malloc_interval(&options));
+    EXPECT_EQ(65536u, rb_heapprof_options_malloc_interval(&options));
     options = On("malloc_interval=0");
     EXPECT_EQ(0u, rb_heapprof_options_malloc_interval(&options));
-    EXPECT_EQ(524288u, options.interval_bytes);
+    EXPECT_EQ(65536u, options.interval_bytes);
 }
 
 TEST(Options, MallocIntervalTakesBytesWithSuffixesAndZero)
@@ -415,6 +416,13 @@ TEST(Options, GcIsOneOrZero)
     }
 }
 
+TEST(Options, GraphIsOneOrZero)
+{
+    EXPECT_TRUE(On("1,at=80m").graph);
+    EXPECT_FALSE(On("graph=0").graph);
+    EXPECT_EQ("graph=2: expected 1 or 0", Bad("graph=2"));
+}
+
 TEST(Options, RssIsOneOrZero)
 {
     EXPECT_TRUE(On("1").rss);
@@ -575,7 +583,7 @@ TEST(Options, EveryKeyIsKnownAndItsDefaultIsWhatItIsWithoutIt)
 
 TEST(Options, DefaultNumbersAreToBeHadByKey)
 {
-    EXPECT_EQ(524288u, rb_heapprof_options_default_number("interval"));
+    EXPECT_EQ(65536u, rb_heapprof_options_default_number("interval"));
     EXPECT_EQ(512u, rb_heapprof_options_default_number("depth"));
     EXPECT_EQ(67108864u, rb_heapprof_options_default_number("memory"));
 }

@@ -80,7 +80,7 @@ TEST(Out, AFileAtAMarkHasItsNameBeforeTheSuffix)
     };
     for (const auto &[text, expected] : kTemplates) {
         char distinct[HEAPPROF_OUT_MAX];
-        EXPECT_TRUE(rb_heapprof_out_with_mark(text, "85", distinct, sizeof(distinct)));
+        EXPECT_TRUE(rb_heapprof_out_with_mark(text, "85%", distinct, sizeof(distinct)));
         EXPECT_STREQ(expected, distinct);
     }
 }

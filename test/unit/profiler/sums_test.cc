@@ -142,7 +142,10 @@ class SumsTest : public testing::Test {
         now_[object.id].Add(-object.weight, -object.weight * SampleOf(object)->slot_bytes);
         uint32_t survived = gc_ > object.birth ? gc_ - object.birth - 1 : 0;
         died_[{object.id, Age(survived)}].Add(object.weight, object.weight * object.birth_bytes);
-        rb_heapprof_sites_count_death(&tables_.sites, SampleOf(object), gc_ - 1);
+        if (survived == 0 && object.entry % 2) {
+            rb_heapprof_sites_count_young_death(&tables_.sites, SampleOf(object));
+        }
+        else rb_heapprof_sites_count_death(&tables_.sites, SampleOf(object), gc_ - 1);
         rb_heapprof_address_table_remove(&tables_.live.addresses, &live_head_, object.entry);
     }
 

@@ -129,14 +129,29 @@ class ThinningTest : public testing::Test {
         if (!Chosen(size)) return 0;
         float weight = static_cast<float>(rb_heapprof_sampler_weight(interval_, size));
         heapprof_sample sample = {site, 0, weight, size, size};
-        EXPECT_TRUE(rb_heapprof_live_table_add(&tables_.live, PageHead(address), address, &sample));
+        uint32_t entry = next_ % 3 == 0
+            ? rb_heapprof_live_table_add_young(&tables_.live, address, &sample)
+            : rb_heapprof_live_table_add(&tables_.live, PageHead(address), address, &sample);
+        EXPECT_TRUE(entry);
         rb_heapprof_sites_count_alloc(&tables_.sites, site, weight, size);
         return address;
+    }
+
+    // As when marking has ended, with nothing dead.
+    void
+    SettleYoung()
+    {
+        heapprof_address_table *live = &tables_.live.addresses;
+        while (uint32_t entry = live->young) {
+            uintptr_t address = rb_heapprof_address_table_address(live, entry);
+            rb_heapprof_address_table_settle(live, PageHead(address), entry);
+        }
     }
 
     void
     Die(uintptr_t address)
     {
+        SettleYoung();
         uint32_t entry = rb_heapprof_address_table_find(&tables_.live.addresses, address);
         if (!entry) return;
         rb_heapprof_sites_count_free(&tables_.sites,
@@ -471,6 +486,7 @@ TEST_F(ThinningTest, WhoIsASampleNoMoreIsTold)
     std::set<uintptr_t> objects;
     for (int i = 0; i < 5000; i++) objects.insert(Object(Site(1), 40));
     Thin(100);
+    SettleYoung();
     EXPECT_EQ(5000u, forgotten.size() + tables_.live.addresses.numbers.count);
     for (uintptr_t address : forgotten) {
         EXPECT_EQ(1u, objects.erase(address));
@@ -485,6 +501,7 @@ TEST_F(ThinningTest, ChainsOfPagesHaveWhatIsLeft)
 {
     for (int i = 0; i < 5000; i++) Object(Site(1), 40);
     Thin(100);
+    SettleYoung();
     uint32_t chained = 0;
     for (uint32_t page = 0; page < 1 << 16; page++) {
         for (uint32_t entry = heads[page]; entry;
