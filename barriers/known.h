@@ -15,7 +15,9 @@ enum wb_effect {
     WB_MEMORY,           /* returns new memory */
     WB_REALLOCATE,       /* (memory, ...): returns the same memory at another address */
     WB_COPY,             /* (to, from, ...) */
-    WB_INSERT,           /* (table, key, value): stores both in the table */
+    WB_INSERT,           /* (table, key, value): stores both in the table; also (table, key,
+                          * function, value), where the function stores it */
+    WB_STORE_LAST,       /* (slot, ..., value): stores */
     WB_WRITE,            /* (object, slot, value): stores, with a barrier */
     WB_WRITTEN,          /* (object, old, value): the barrier of an earlier store */
     WB_REMEMBER,         /* (object, value): the same */

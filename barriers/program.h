@@ -66,6 +66,7 @@ struct wb_record {
     struct wb_field  *fields;
     bool              complete;      /* the fields are known */
     bool              visiting;      /* a recursion is in it: it may contain itself */
+    bool              values;        /* of C++: of a template, for VALUE */
     int64_t           size;          /* bytes; 0 if not known */
     struct wb_owner  *owners;        /* data types whose data it is, or is part of */
     const char       *keeper;        /* what leads to such a struct in memory of malloc after the
@@ -103,6 +104,8 @@ struct wb_variable {
     struct wb_type      *type;
     bool                 global;
     bool                 reference;  /* of C++: the type is a pointer to what the name stands for */
+    bool                 changed;    /* otherwise than by "=": by ++, +=, or through its address */
+    struct wb_node      *closure;    /* of C++: the lambda that it is initialised with; or NULL */
     struct wb_data_type *data_type;  /* if the variable is an rb_data_type_t */
     bool                 foreign;    /* Ruby's headers or the system's declare it */
     bool                 registered; /* the GC knows what it holds: flow/globals.h */
@@ -119,7 +122,8 @@ enum wb_node_kind {
     WB_IF,          /* condition, then, perhaps else; also the operator ?: */
     WB_LOOP,        /* children, repeated */
     WB_SWITCH,      /* value, body */
-    WB_CASE,        /* a statement of the switch around it */
+    WB_CASE,        /* a statement of the switch around it; operation: WB_EQUAL with a number,
+                     * WB_NOT_EQUAL for default, or WB_OTHER_OPERATOR */
     WB_LABEL,       /* name, statement */
     WB_GOTO,        /* name */
     WB_BREAK,
@@ -136,12 +140,21 @@ enum wb_node_kind {
     WB_ELEMENT,     /* array or pointer, index */
     WB_CAST,        /* explicit in the source */
     WB_FUNCTION,    /* its address */
+    WB_CLOSURE,     /* a lambda of C++: its function; its code */
     WB_NUMBER,      /* a constant */
     WB_ANY          /* anything else; its children are evaluated */
 };
 
+/* Of an expression that is a condition, or a part of one. */
+enum wb_operator {
+    WB_OTHER_OPERATOR, /* any other, or it is not known */
+    WB_NOT, WB_EQUAL, WB_NOT_EQUAL, WB_LESS, WB_LESS_OR_EQUAL, WB_GREATER, WB_GREATER_OR_EQUAL,
+    WB_AND, WB_OR
+};
+
 struct wb_node {
     enum wb_node_kind kind;
+    enum wb_operator  operation;     /* of WB_ANY */
     bool              arrow;         /* of a member: written with -> */
     struct wb_type   *type;          /* of an expression, where it matters */
     union {

@@ -183,8 +183,7 @@ static bool
 may_keep_p(struct wb_function *function, unsigned number)
 {
     static const char *const keep_nothing[] = {
-        "__builtin___memset_chk", "__builtin_memset", "bzero", "explicit_bzero", "fread", "memset",
-        "read", "recv", "snprintf",
+        "explicit_bzero", "fread", "read", "recv", "snprintf",
     };
 
     if (function->body || function->of_ruby || !function->foreign) return false;

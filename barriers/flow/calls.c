@@ -14,6 +14,7 @@
 #include "barriers/flow/blocks.h"
 #include "barriers/flow/facts.h"
 #include "barriers/flow/globals.h"
+#include "barriers/flow/guards.h"
 
 /* A call that is visited. */
 struct wb_call {
@@ -112,26 +113,31 @@ visit_make(const struct wb_call *call)
     return object;
 }
 
-/* memcpy and the like copy things of the type that the first argument points to. */
-static struct wb_symbol *
-visit_copy(const struct wb_call *call)
-{
-    const struct wb_node *to = argument_node(call, 0);
-    const struct wb_type *type = to && to->type ? to->type->to : NULL;
-    struct wb_symbol *from = argument(call, 1);
-
-    if (to && to->kind == WB_ADDRESS && to->child) type = to->child->type;
-    if (to && to->type && to->type->kind == WB_ARRAY) type = to->type;
-    if (type && type->kind == WB_VALUE) from = wb_load(call->frame, call->state, from);
-    wb_store(call->frame, call->state, argument(call, 0), type, from, call->node);
-    return argument(call, 0);
-}
-
 /* An element of the array; it is not known which one. */
 static struct wb_symbol *
 any_element(const struct wb_call *call, struct wb_symbol *array)
 {
     return wb_symbol(&call->frame->flow->symbols, WB_S_INDEX, NULL, array, -1);
+}
+
+/* memcpy and the like copy things of the type that the first argument points to. A pointer to a
+ * VALUE that is no address of a single one points to an array of them. */
+static struct wb_symbol *
+visit_copy(const struct wb_call *call)
+{
+    const struct wb_node *to = argument_node(call, 0);
+    const struct wb_type *type = to && to->type ? to->type->to : NULL;
+    struct wb_symbol *at = argument(call, 0), *from = argument(call, 1);
+    bool single = to && to->kind == WB_ADDRESS && to->child;
+
+    if (single) type = to->child->type;
+    if (to && to->type && to->type->kind == WB_ARRAY) type = to->type;
+    if (type && type->kind == WB_VALUE) {
+        if (!single) at = any_element(call, at), from = any_element(call, from);
+        from = wb_load(call->frame, call->state, from);
+    }
+    wb_store(call->frame, call->state, at, type, from, call->node);
+    return argument(call, 0);
 }
 
 /* The key and the value of a table, as far as they are VALUEs in the source. */
@@ -140,11 +146,21 @@ visit_insert(const struct wb_call *call)
 {
     struct wb_symbol *address = any_element(call, argument(call, 0));
 
-    for (unsigned i = 1; i < 3; i++) {
+    for (unsigned i = 1; i < call->count; i++) {
         const struct wb_node *node = argument_node(call, i);
-        if (!node || !node->type || node->type->kind != WB_VALUE) continue;
+        if (!node->type || node->type->kind != WB_VALUE) continue;
         wb_store(call->frame, call->state, address, node->type, argument(call, i), call->node);
     }
+}
+
+static void
+visit_store_last(const struct wb_call *call)
+{
+    static const struct wb_type value = { .kind = WB_VALUE };
+
+    if (call->count < 2) return;
+    wb_store(call->frame, call->state, argument(call, 0), &value, argument(call, call->count - 1),
+             call->node);
 }
 
 /* A barrier for another object than the one that is stored into is none. Two parameters are taken
@@ -211,6 +227,7 @@ apply_known(const struct wb_call *call, const struct wb_known *known)
       case WB_MEMORY: return conjured(call, WB_S_MEMORY);
       case WB_COPY: return visit_copy(call);
       case WB_INSERT: visit_insert(call); break;
+      case WB_STORE_LAST: visit_store_last(call); break;
       case WB_REALLOCATE:
       case WB_RETURN_FIRST: return argument(call, 0);
       case WB_WRITE: visit_write(call); break;
@@ -283,16 +300,27 @@ translate(const struct wb_call *call, struct wb_symbol *symbol)
     }
 }
 
+/* result: of the call; or NULL if it is not known. */
 static void
-apply_stores(const struct wb_call *call, const struct wb_summary *summary)
+apply_stores(const struct wb_call *call, const struct wb_summary *summary,
+             const struct wb_symbol *result)
 {
     for (const struct wb_stores *each = summary->stores; each; each = each->next) {
         struct wb_store store = *each->store;
+        store.guards = result ? wb_guard_of_call(call->frame, &store, result) : NULL;
         store.address = translate(call, store.address);
         store.value = translate(call, store.value);
         store.call = call->back ? call->back : call->node;
         if (call->back) store.late = true, store.early = false;
         wb_replay_store(call->frame, call->state, &store);
+    }
+}
+
+static void
+apply_marks(const struct wb_call *call, const struct wb_summary *summary)
+{
+    for (const struct wb_objects *each = summary->marks; each; each = each->next) {
+        add_mark(call->frame, translate(call, each->object), each->movable);
     }
 }
 
@@ -308,17 +336,35 @@ bind_stored(const struct wb_call *call, const struct wb_summary *summary)
     }
 }
 
-static void
-apply_writes(const struct wb_call *call, const struct wb_summary *summary)
+/* What the function has stored where its parameters point: perhaps new memory, which belongs to the
+ * caller's object from here on. */
+static const struct wb_binding *
+translate_writes(const struct wb_call *call, const struct wb_summary *summary)
 {
+    struct wb_state translated = {0};
+
     for (const struct wb_binding *each = summary->writes; each; each = each->next) {
-        struct wb_symbol *address = translate(call, each->address);
-        wb_bind(call->frame->flow->arena, call->state, address, translate(call, each->value));
+        wb_bind(call->frame->flow->arena, &translated, translate(call, each->address),
+                translate(call, each->value));
+    }
+    return translated.bindings;
+}
+
+static void
+apply_writes(const struct wb_call *call, const struct wb_binding *writes)
+{
+    for (const struct wb_binding *each = writes; each; each = each->next) {
+        const struct wb_field *field = wb_field_of(each->address);
+        wb_bind(call->frame->flow->arena, call->state, each->address, each->value);
+        if (field && field->type->kind == WB_POINTER) {
+            wb_store(call->frame, call->state, each->address, field->type, each->value, call->node);
+        }
     }
 }
 
 /* The order matters. First the barriers, for what the caller stored before. Then the stores of
- * the called function, while new objects are still fresh. Its GC comes last. */
+ * the called function, while new objects are still fresh. Its GC comes last. Its values say what
+ * was there when it began, so they are translated before what it wrote is bound. */
 static struct wb_symbol *
 apply_summary(const struct wb_call *call, const struct wb_summary *summary)
 {
@@ -328,9 +374,7 @@ apply_summary(const struct wb_call *call, const struct wb_summary *summary)
     for (const struct wb_objects *each = summary->barriers; each; each = each->next) {
         wb_barrier(frame, call->state, translate(call, each->object), translate(call, each->data));
     }
-    for (const struct wb_objects *each = summary->marks; each; each = each->next) {
-        add_mark(frame, translate(call, each->object), each->movable);
-    }
+    apply_marks(call, summary);
     for (const struct wb_objects *each = summary->updates; each; each = each->next) {
         if (frame->exempt) wb_note_update(frame, call->state, translate(call, each->object));
     }
@@ -338,21 +382,23 @@ apply_summary(const struct wb_call *call, const struct wb_summary *summary)
         if (summary->frees >> i & 1) wb_note_freed(frame, call->arguments[i]);
     }
     frame->summary->gives |= summary->gives;
+    result = summary->result ? translate(call, summary->result) : conjured(call, WB_S_UNKNOWN);
+    wb_forget_guards(frame->flow->arena, call->state, result);
     if (summary->collects) {
         struct wb_state before = *call->state;
         struct wb_call early = *call;
         wb_gc_point(frame, call->state, call->node->function->name);
         early.state = &before;
         before.stores = NULL;
-        apply_stores(&early, summary);
+        apply_stores(&early, summary, result);
         for (const struct wb_stores *each = before.stores; each; each = each->next) {
             wb_add_store(frame->flow->arena, &call->state->stores, each->store);
         }
     }
-    else apply_stores(call, summary);
+    else apply_stores(call, summary, result);
+    const struct wb_binding *writes = translate_writes(call, summary);
     bind_stored(call, summary);
-    apply_writes(call, summary);
-    result = summary->result ? translate(call, summary->result) : conjured(call, WB_S_UNKNOWN);
+    apply_writes(call, writes);
     if (summary->fresh) wb_add_fresh(frame->flow->arena, call->state, result);
     return result;
 }
@@ -456,14 +502,18 @@ note_escaped(const struct wb_call *call)
     }
 }
 
-/* Applies the stores of a callback. A GC may start before and after each of its calls, so they
- * come too late for any barrier behind it. */
+/* Applies what a callback stores and marks. A GC may start before and after each of its calls, so
+ * its stores come too late for any barrier behind it. A function that walks through a table of st.h
+ * passes keys and values of that table on. */
 static void
 apply_callback(const struct wb_call *call, const struct wb_callback *callback)
 {
     const struct wb_node *given = call->nodes[callback->function];
     struct wb_function *function = given->function;
     const struct wb_summary *summary = wb_summary_of(call->frame->flow, function);
+    const bool of_table = !strncmp(callback->name, "rb_st_", strlen("rb_st_"));
+    struct wb_symbol *element =
+        of_table ? wb_load(call->frame, call->state, any_element(call, argument(call, 0))) : NULL;
     struct wb_call inner = { .frame = call->frame, .state = call->state, .node = given,
                           .back = call->node };
 
@@ -473,10 +523,12 @@ apply_callback(const struct wb_call *call, const struct wb_callback *callback)
                                     inner.count * sizeof(*inner.arguments));
     for (unsigned i = 0; i < inner.count; i++) {
         if (i == callback->parameter) inner.arguments[i] = call->arguments[callback->data];
+        else if (of_table) inner.arguments[i] = element;
         else inner.arguments[i] = wb_symbol(&call->frame->flow->symbols, WB_S_UNKNOWN, given, NULL,
                                             i);
     }
-    apply_stores(&inner, summary);
+    apply_stores(&inner, summary, NULL);
+    apply_marks(&inner, summary);
 }
 
 static void
@@ -546,6 +598,7 @@ wb_visit_call(struct wb_frame *frame, struct wb_state *state, const struct wb_no
     }
     if (function && wb_known_p(function)) {
         result = apply_known(&call, wb_known_of(function));
+        apply_callbacks(&call);
         if (wb_known_of(function)->effect == WB_NOTHING) {
             invalidate_arguments(&call, false);
             note_escaped(&call);
@@ -555,6 +608,10 @@ wb_visit_call(struct wb_frame *frame, struct wb_state *state, const struct wb_no
         result = apply_summary(&call, summary);
     }
     else result = apply_unknown(&call);
+    if (function && call.count == 1) {
+        struct wb_symbol *test = wb_named_test(frame, state, function, call.arguments[0]);
+        if (test) return test;
+    }
     if (function && result->kind == WB_S_UNKNOWN) {
         result->string |= wb_returns_string_p(function);
         result->immortal |= wb_returns_immortal_p(function);

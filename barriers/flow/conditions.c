@@ -4,10 +4,11 @@
  *     if (!RB_SPECIAL_CONST_P(v)) RB_OBJ_WRITTEN(self, Qundef, v);     a test of the table below
  *     if (v != Qnil && !RB_FIXNUM_P(v)) RB_OBJ_WRITTEN(...);           v is tested somehow
  *     if (self) RB_OBJ_WRITTEN(self, Qundef, v);                       the object is tested
+ *     if (set.insert(v).second) RB_OBJ_WRITTEN(self, Qundef, v);       what it stores, or not
  *
- * Which operator stands in a condition is not known (read/body.c), except that an operator with
- * one operand is taken to be "!". So in the second and third case the branch with the barrier is
- * the one that has an object.
+ * Any operator may stand in the second and third case, and one with a single operand is taken to be
+ * "!". There the branch with the barrier is the one that has an object. In the last case truth.c
+ * knows better, if it knows the function.
  */
 #include <string.h>
 
@@ -120,8 +121,9 @@ wb_assume_condition(struct wb_frame *frame, const struct wb_condition *condition
     if (condition->sure) wb_assume_no_object(frame, state, NULL, condition->value);
 }
 
-/* One branch has a barrier, for the object or the value that is tested. So there is none on the
- * other branch. barriers: of the first branch, from the last one down to before. */
+/* One branch has a barrier, for the object or the value that is tested, or for what the condition
+ * may have stored. So on the other branch there is no object, or nothing was stored. barriers: the
+ * list of those of the first branch; it ends where before begins. */
 static void
 assume_none_elsewhere(struct wb_frame *frame, const struct wb_condition *condition,
                       struct wb_state *other, const struct wb_objects *barriers,
@@ -135,6 +137,7 @@ assume_none_elsewhere(struct wb_frame *frame, const struct wb_condition *conditi
         if (condition->value && !condition->sure && barriers->data == condition->value) {
             wb_assume_no_object(frame, other, barriers->object, condition->value);
         }
+        wb_assume_not_stored(frame, other, condition, barriers);
     }
 }
 

@@ -6,6 +6,9 @@
  */
 #include "barriers/flow/flow.h"
 
+#include "barriers/flow/facts.h"
+#include "barriers/flow/guards.h"
+
 /* Of nested loops. Deeper ones are visited once, for the visits double with each level. */
 #define LOOPS_VISITED_TWICE 3
 
@@ -45,6 +48,19 @@ element_address(struct wb_frame *frame, struct wb_state *state, const struct wb_
                   index->kind == WB_VARIABLE ? index->variable : (const void *)index, of, -1);
 }
 
+/* A value that may be either of two, at a place. */
+static struct wb_symbol *
+join_values(struct wb_frame *frame, const void *place, struct wb_symbol *one,
+            struct wb_symbol *two)
+{
+    if (one == two) return two;
+    struct wb_symbol *value = wb_either(&frame->flow->symbols, place, one, two);
+    if (value) return value;
+    value = symbol(frame, WB_S_UNKNOWN, place, NULL, 0);
+    value->string = one->string && two->string;
+    return value;
+}
+
 static struct wb_symbol *
 address_of(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
@@ -61,14 +77,20 @@ address_of(struct wb_frame *frame, struct wb_state *state, const struct wb_node 
       case WB_ASSIGN:
         wb_visit(frame, state, node);
         return address_of(frame, state, node->child);
+      case WB_IF: /* of C++: "(c ? a : b) = v" */
+        if (!node->child->next || !node->child->next->next) break;
+        wb_visit(frame, state, node->child);
+        of = address_of(frame, state, node->child->next);
+        return join_values(frame, node, of,
+                           address_of(frame, state, node->child->next->next));
       case WB_CAST:
       case WB_ANY:
         if (node->child && !node->child->next) return address_of(frame, state, node->child);
-        /* fall through */
-      default:
-        wb_visit(frame, state, node);
-        return symbol(frame, WB_S_UNKNOWN, node, NULL, 0);
+        break;
+      default: break;
     }
+    wb_visit(frame, state, node);
+    return symbol(frame, WB_S_UNKNOWN, node, NULL, 0);
 }
 
 /* The value of an array is its address. The value of a struct is, too: a copy looks at what is
@@ -82,19 +104,6 @@ visit_lvalue(struct wb_frame *frame, struct wb_state *state, const struct wb_nod
     return wb_load(frame, state, at);
 }
 
-/* A value that may be either of two, at a place. */
-static struct wb_symbol *
-join_values(struct wb_frame *frame, const void *place, struct wb_symbol *one,
-            struct wb_symbol *two)
-{
-    if (one == two) return two;
-    struct wb_symbol *value = wb_either(&frame->flow->symbols, place, one, two);
-    if (value) return value;
-    value = symbol(frame, WB_S_UNKNOWN, place, NULL, 0);
-    value->string = one->string && two->string;
-    return value;
-}
-
 /* ---- assignments ---- */
 
 /* True for a part of an object's data, and for new memory. */
@@ -105,17 +114,52 @@ in_memory_p(const struct wb_symbol *value)
            value->kind == WB_S_MEMORY;
 }
 
+/* True for a number in a variable that may say whether something was stored. */
+static bool
+says_p(const struct wb_state *state, const struct wb_symbol *at, const struct wb_symbol *value)
+{
+    if (at->kind != WB_S_LOCAL || ((const struct wb_variable *)at->what)->changed) return false;
+    return value->kind == WB_S_CONSTANT || wb_guarded_p(state->stores, value);
+}
+
+/* True for a part of a node that is cleared, perhaps before the node moves to another object. */
+static bool
+cleared_p(struct wb_symbol *at, const struct wb_symbol *value)
+{
+    struct wb_symbol *base = wb_base_of(at);
+
+    return value->kind == WB_S_CONSTANT && at->kind == WB_S_FIELD &&
+           (base->kind == WB_S_LOAD || base->kind == WB_S_PARAMETER);
+}
+
 /* True if the analysis keeps what is stored at the address: a variable, or a pointer that the
- * function returns through a parameter. A number or a char * is kept if it is an address. */
+ * function returns through a parameter. A number or a char * is kept if it is an address, or says
+ * something of a store. */
 static bool
 followed_p(const struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *at,
            const struct wb_type *type, const struct wb_symbol *value)
 {
     bool local = wb_base_of(at)->kind == WB_S_LOCAL;
 
-    if (type && type->kind == WB_OTHER) return local && (in_memory_p(value) || wb_bound(state, at));
+    if (type && type->kind == WB_OTHER) {
+        return local && (in_memory_p(value) || wb_bound(state, at) || says_p(state, at, value));
+    }
     if (type && type->kind != WB_POINTER && type->kind != WB_VALUE) return false;
+    if (type && type->kind == WB_VALUE && cleared_p(at, value)) return true;
     return local || (type && type->kind == WB_POINTER && wb_of_parameter_p(at, frame->function));
+}
+
+/* The type of what is stored: a VALUE also where the source calls it a number or a pointer, as
+ * "*(uintptr_t *)slot = (uintptr_t)value". A field of such a type has to be marked. */
+static const struct wb_type *
+stored_type(const struct wb_symbol *at, const struct wb_type *type, const struct wb_node *what)
+{
+    const struct wb_type *stored = wb_without_casts(what)->type;
+    const struct wb_field *field = wb_field_of(at);
+
+    if (!stored || stored->kind != WB_VALUE || at->kind == WB_S_LOCAL) return type;
+    if (type && type->kind != WB_OTHER && type->kind != WB_POINTER) return type;
+    return field && !wb_of_values_p(field->type) && !wb_marked_by_any_p(field) ? type : stored;
 }
 
 static void
@@ -143,7 +187,7 @@ visit_assignment(struct wb_frame *frame, struct wb_state *state, const struct wb
     struct wb_symbol *value = wb_visit(frame, state, what);
     struct wb_symbol *at = address_of(frame, state, to);
     if (wb_data_pointer_p(at)) wb_replace_data(frame, state, at->of, value, type_of(what), node);
-    else assign_value(frame, state, at, type_of(to), value, node);
+    else assign_value(frame, state, at, stored_type(at, type_of(to), what), value, node);
     return value;
 }
 
@@ -173,23 +217,32 @@ visit_sequence(struct wb_frame *frame, struct wb_state *state, const struct wb_n
 static struct wb_symbol *
 visit_if(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
-    struct wb_condition condition = { .state = state, .barriers = frame->barriers_seen };
+    struct wb_condition condition = { .state = state, .barriers = frame->barriers_seen,
+                                      .earlier = state->stores };
 
     if (!node->child || !node->child->next) return visit_sequence(frame, state, node->child);
-    wb_visit(frame, state, node->child);
+    condition.truth = wb_visit(frame, state, node->child);
+    condition.stored = state->stores;
     wb_read_condition(frame, &condition, node->child);
     const struct wb_node *then = node->child->next;
     const struct wb_node *otherwise = then->next;
     struct wb_state other = *state;
     condition.other = &other;
     wb_assume_condition(frame, &condition);
+    wb_assume_truth(frame, state, condition.truth, true);
+    wb_assume_truth(frame, &other, condition.truth, false);
     struct wb_symbol *one = wb_visit(frame, state, then);
     condition.between = frame->barriers_seen;
     struct wb_symbol *two = otherwise ? wb_visit(frame, &other, otherwise) : NULL;
     wb_conclude_condition(frame, &condition);
-    if (other.dead || !two || two->kind == WB_S_CONSTANT) two = one;
-    if (state->dead || one->kind == WB_S_CONSTANT) one = two;
+    if (other.dead || !two) two = one;
+    if (state->dead) one = two;
     wb_join_states(&frame->flow->symbols, state, &other);
+    if (one->kind != WB_S_CONSTANT && two->kind == WB_S_CONSTANT) return one;
+    if (one->kind == WB_S_CONSTANT && two->kind != WB_S_CONSTANT) return two;
+    if (one->kind == WB_S_CONSTANT) {
+        return wb_constant_of(&frame->flow->symbols, wb_classes_of(one) | wb_classes_of(two));
+    }
     return join_values(frame, node, one, two);
 }
 
@@ -225,23 +278,53 @@ visit_loop(struct wb_frame *frame, struct wb_state *state, const struct wb_node 
     if (state->dead) *state = before;
 }
 
+/* Joins the state in which the switch is left for a value of those classes. */
+static void
+join_switch(struct wb_frame *frame, struct wb_state *state, unsigned classes)
+{
+    const struct wb_switch *around = frame->around;
+    struct wb_state from = around->from;
+
+    wb_assume_classes(frame->flow->arena, &from, around->value, classes);
+    wb_join_states(&frame->flow->symbols, state, &from);
+}
+
 static void
 visit_switch(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
-    struct wb_state *break_to = frame->break_to, *switch_from = frame->switch_from;
-    struct wb_state from, left = { .dead = true };
+    struct wb_state *break_to = frame->break_to, left = { .dead = true };
+    struct wb_switch within = { .rest = WB_ANY_CLASS }, *around = frame->around;
 
     if (!node->child) return;
-    wb_visit(frame, state, node->child);
-    from = *state;
+    within.value = wb_visit(frame, state, node->child);
+    within.from = *state;
     state->dead = true;
     frame->break_to = &left;
-    frame->switch_from = &from;
+    frame->around = &within;
     visit_sequence(frame, state, node->child->next);
     frame->break_to = break_to;
-    frame->switch_from = switch_from;
     wb_join_states(&frame->flow->symbols, state, &left);
-    wb_join_states(&frame->flow->symbols, state, &from); /* if no case fits */
+    if (!within.complete) join_switch(frame, state, within.rest); /* if no case fits */
+    frame->around = around;
+}
+
+/* Zero is the only number of its class. */
+static void
+visit_case(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
+{
+    struct wb_switch *around = frame->around;
+    unsigned classes = WB_ANY_CLASS;
+
+    if (around) {
+        if (node->operation == WB_EQUAL) classes = wb_class_of_number(node->number);
+        if (node->operation == WB_EQUAL && node->number == 0) around->rest &= ~WB_ZERO;
+        if (node->operation == WB_NOT_EQUAL) {
+            classes = around->rest;
+            around->complete = true;
+        }
+        join_switch(frame, state, classes);
+    }
+    visit_sequence(frame, state, node->child);
 }
 
 static void
@@ -298,6 +381,7 @@ visit_return(struct wb_frame *frame, struct wb_state *state, const struct wb_nod
     struct wb_symbol *result = node->child ? wb_visit(frame, state, node->child) : NULL;
 
     if (state->dead) return;
+    if (result) wb_note_result(frame, state, result);
     if (result && result->kind != WB_S_CONSTANT) {
         wb_learn_owner(frame, result, frame->function->result);
         if (!summary->result) {
@@ -311,6 +395,25 @@ visit_return(struct wb_frame *frame, struct wb_state *state, const struct wb_nod
         else summary->fresh &= wb_fresh_p(state, result);
     }
     wb_sink(frame, state);
+}
+
+/* A return in a lambda ends the lambda alone, and is its value. */
+static struct wb_symbol *
+visit_closure(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
+{
+    struct wb_state end = frame->end;
+    struct wb_symbol *outer = frame->summary->result, *result;
+    bool fresh = frame->summary->fresh;
+
+    frame->end = (struct wb_state){ .dead = true };
+    frame->summary->result = NULL;
+    visit_sequence(frame, state, node->child);
+    wb_join_states(&frame->flow->symbols, state, &frame->end);
+    result = frame->summary->result;
+    frame->end = end;
+    frame->summary->result = outer;
+    frame->summary->fresh = fresh;
+    return result;
 }
 
 /* ---- all of them ---- */
@@ -337,17 +440,22 @@ address_p(const struct wb_node *node, const struct wb_symbol *value)
 static struct wb_symbol *
 visit_other(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
-    struct wb_symbol *address = NULL;
-    bool constants = node->child != NULL;
+    struct wb_operands operands = {0};
+    struct wb_symbol *address = NULL, *value, *test;
+    bool constants = node->child != NULL, one = node->child && !node->child->next;
     unsigned addresses = 0;
 
-    if (node->child && !node->child->next) return wb_visit(frame, state, node->child);
     for (const struct wb_node *child = node->child; child; child = child->next) {
-        struct wb_symbol *value = wb_visit(frame, state, child);
+        value = wb_visit(frame, state, child);
         constants &= value->kind == WB_S_CONSTANT;
         if (address_p(child, value)) address = value, addresses++;
+        if (child == node->child) operands.left = value, operands.before = state->stores;
+        else operands.right = value;
     }
+    test = wb_test_of(frame, state, node, &operands);
+    if (test) return test;
     if (constants) return constant(frame);
+    if (one && !wb_guarded_p(state->stores, value)) return value;
     return addresses == 1 ? symbol(frame, WB_S_INDEX, node, address, -1) :
            symbol(frame, WB_S_UNKNOWN, node, NULL, 0);
 }
@@ -365,10 +473,7 @@ visit_statement(struct wb_frame *frame, struct wb_state *state, const struct wb_
                              frame->continue_to ? frame->continue_to : &frame->end); break;
       case WB_RETURN: visit_return(frame, state, node); break;
       case WB_DECLARE: visit_declaration(frame, state, node); break;
-      case WB_CASE:
-        if (frame->switch_from) wb_join_states(&frame->flow->symbols, state, frame->switch_from);
-        visit_sequence(frame, state, node->child);
-        break;
+      case WB_CASE: visit_case(frame, state, node); break;
       default: break;
     }
 }
@@ -381,6 +486,7 @@ wb_visit(struct wb_frame *frame, struct wb_state *state, const struct wb_node *n
     switch (node->kind) {
       case WB_SEQUENCE: value = visit_sequence(frame, state, node->child); break;
       case WB_IF: value = visit_if(frame, state, node); break;
+      case WB_CLOSURE: value = visit_closure(frame, state, node); break;
       case WB_ASSIGN: return visit_assignment(frame, state, node);
       case WB_CALL: return wb_visit_call(frame, state, node);
       case WB_VARIABLE:
@@ -389,7 +495,8 @@ wb_visit(struct wb_frame *frame, struct wb_state *state, const struct wb_node *n
       case WB_ELEMENT: return visit_lvalue(frame, state, node);
       case WB_ADDRESS: return address_of(frame, state, node->child);
       case WB_CAST: return visit_cast(frame, state, node);
-      case WB_NUMBER: return constant(frame);
+      case WB_NUMBER:
+        return wb_constant_of(&frame->flow->symbols, wb_class_of_number(node->number));
       case WB_ANY: return visit_other(frame, state, node);
       case WB_FUNCTION: break;
       default: visit_statement(frame, state, node); break;

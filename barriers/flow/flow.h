@@ -9,7 +9,9 @@
  *     functions.c  a whole function: its summary --+
  *
  *     conditions.c what a condition says of a VALUE; asks flow.c for its value
+ *     truth.c      what it says of a store: store() says whether it has stored
  *     stores.c     stores that need a barrier, barriers, and the GC that may start between them
+ *     pointers.c   memory that becomes an object's, or moves to another object
  *     memory.c     what is at an address
  *
  * The summary of a function says what it does to its arguments. It is applied at each call. All
@@ -54,19 +56,29 @@ struct wb_label {
     struct wb_label *next;
 };
 
+/* A switch that is being visited. */
+struct wb_switch {
+    const struct wb_symbol *value;
+    struct wb_state         from;     /* before the first case */
+    unsigned                rest;     /* classes of numbers for which no case was seen */
+    bool                    complete; /* it has a default */
+};
+
 /* A function that is being visited. */
 struct wb_frame {
     struct wb_flow     *flow;
     struct wb_function *function;
     struct wb_summary  *summary;
     struct wb_state     end;          /* the join of the states in which it returns */
-    struct wb_state    *break_to, *continue_to, *switch_from;
+    struct wb_state    *break_to, *continue_to;
+    struct wb_switch   *around;       /* NULL: none */
     struct wb_label    *labels;
     const struct wb_objects *barriers_seen;  /* objects that had a barrier so far, the latest
                                               * first */
     unsigned            loops;        /* around the node that is visited */
     bool                exempt;       /* it runs in a GC: its stores need no barrier */
     bool                escapes;      /* it may be called from code that is not read */
+    struct wb_variable  result;       /* holds what is known of the result as a number */
 };
 
 /* The summary of a function. Returns NULL if it has no body, or is being computed. */
@@ -89,7 +101,9 @@ struct wb_condition {
     struct wb_symbol        *object;    /* the same, by any test */
     bool                     sure;      /* the branch in which value is an object is known */
     bool                     object_if; /* what the condition is there */
+    const struct wb_symbol  *truth;     /* the condition itself */
     struct wb_state         *state, *other; /* where it is true, and where it is not */
+    const struct wb_stores  *earlier, *stored; /* before it and behind it: it may store something */
     const struct wb_objects *barriers, *between; /* the last barrier before the branches, and
                                                   * between them */
 };
@@ -103,6 +117,37 @@ void wb_assume_condition(struct wb_frame *frame, const struct wb_condition *cond
 
 /* When both have been visited: what their barriers say of the condition. */
 void wb_conclude_condition(struct wb_frame *frame, const struct wb_condition *condition);
+
+/* ---- truth.c ---- */
+
+/* The operands of an expression that were visited. */
+struct wb_operands {
+    const struct wb_symbol *left, *right; /* right is NULL if the operator has one operand */
+    const struct wb_stores *before;       /* stores before the right one */
+};
+
+/* The value of a test, such as "x < 0", of which it is known what it says of stores. Returns NULL
+ * if the expression is no such test. */
+struct wb_symbol *wb_test_of(struct wb_frame *frame, struct wb_state *state,
+                             const struct wb_node *node, const struct wb_operands *operands);
+
+/* The same for NIL_P and RTEST. */
+struct wb_symbol *wb_named_test(struct wb_frame *frame, struct wb_state *state,
+                                const struct wb_function *function, const struct wb_symbol *value);
+
+/* On this path the value is true, or it is not: some stores have not happened. */
+void wb_assume_truth(struct wb_frame *frame, struct wb_state *state, const struct wb_symbol *value,
+                     bool truth);
+
+/* The function returns that value here. */
+void wb_note_result(struct wb_frame *frame, struct wb_state *state, const struct wb_symbol *result);
+
+/* What the result says of a store: where the function ends, and where it was called. NULL: nothing.
+ */
+const struct wb_guard *wb_guard_of_result(struct wb_frame *frame, const struct wb_state *state,
+                                          const struct wb_store *store);
+const struct wb_guard *wb_guard_of_call(struct wb_frame *frame, const struct wb_store *store,
+                                        const struct wb_symbol *result);
 
 /* ---- memory.c ---- */
 
@@ -141,6 +186,10 @@ struct wb_symbol *wb_parent_of(const struct wb_state *state, struct wb_symbol *a
 void wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
               const struct wb_type *type, struct wb_symbol *from, const struct wb_node *node);
 
+/* The type of the object that owns the address. Returns NULL if the address is in no data that is
+ * known. */
+const struct wb_data_type *wb_owning_type(const struct wb_state *state, struct wb_symbol *address);
+
 /* A VALUE may be stored at an address that was passed to a function which is not read. */
 void wb_store_escaped(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
                       const struct wb_node *node);
@@ -157,11 +206,6 @@ void wb_note_update(struct wb_frame *frame, const struct wb_state *state,
 /* A store of a called function, in symbols of the caller. */
 void wb_replay_store(struct wb_frame *frame, struct wb_state *state, const struct wb_store *store);
 
-/* From here on the object's data is that memory. */
-void wb_replace_data(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
-                     struct wb_symbol *data, const struct wb_type *type,
-                     const struct wb_node *node);
-
 /* A barrier for that object and value. value NULL: any. */
 void wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
                 struct wb_symbol *value);
@@ -171,6 +215,10 @@ void wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol
 void wb_assume_no_object(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
                          struct wb_symbol *value);
 
+/* The barrier is on the other path: what the condition itself has stored there, it has not here. */
+void wb_assume_not_stored(struct wb_frame *frame, struct wb_state *state,
+                          const struct wb_condition *condition, const struct wb_objects *barrier);
+
 /* From here on the object needs no barriers. */
 void wb_unprotect(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object);
 
@@ -179,5 +227,17 @@ void wb_gc_point(struct wb_frame *frame, struct wb_state *state, const char *why
 
 /* The function ends. state: the join of all states in which it returns. */
 void wb_end_function(struct wb_frame *frame, struct wb_state *state);
+
+/* ---- pointers.c ---- */
+
+/* A pointer is stored at the address. type: of the pointer. */
+void wb_store_pointer(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
+                      const struct wb_type *type, struct wb_symbol *value,
+                      const struct wb_node *node);
+
+/* From here on the object's data is that memory. */
+void wb_replace_data(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
+                     struct wb_symbol *data, const struct wb_type *type,
+                     const struct wb_node *node);
 
 #endif

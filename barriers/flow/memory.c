@@ -42,11 +42,32 @@ wb_data_pointer_p(const struct wb_symbol *address)
            (strstr(field->record->name, "RTypedData") || strstr(field->record->name, "RData"));
 }
 
+/* What is in one of a variable's elements, of which it is not known which one. Returns NULL if
+ * nothing was stored there. */
+static struct wb_symbol *
+bound_in_any(struct wb_frame *frame, const struct wb_state *state, const struct wb_symbol *address)
+{
+    const struct wb_symbol *array = address->of;
+    struct wb_symbol *value = NULL;
+
+    if (address->kind != WB_S_INDEX || address->number >= 0 || array->kind != WB_S_LOCAL) {
+        return NULL;
+    }
+    for (const struct wb_binding *each = state->bindings; each; each = each->next) {
+        if (each->address->kind != WB_S_INDEX || each->address->of != array) continue;
+        if (each->value->kind == WB_S_CONSTANT || each->value == value) continue;
+        value = value ? wb_either(&frame->flow->symbols, address, value, each->value) : each->value;
+        if (!value) break;
+    }
+    return value;
+}
+
 struct wb_symbol *
 wb_load(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *address)
 {
     struct wb_symbol *bound = wb_bound(state, address);
 
+    if (!bound) bound = bound_in_any(frame, state, address);
     if (bound) return bound;
     if (wb_data_pointer_p(address)) return wb_data_of(frame, state, address->of);
     return wb_symbol(&frame->flow->symbols, WB_S_LOAD, NULL, address, 0);

@@ -37,6 +37,7 @@ struct wb_store {
     const char               *why;     /* the function that may start a GC before the barrier;
                                         * NULL: this one ended before it */
     const char               *excuse;  /* why it needs no barrier; NULL if it needs one */
+    const struct wb_guard    *guards;  /* it has happened only if all of them hold: flow/guards.h */
 };
 
 struct wb_stores {
@@ -82,6 +83,10 @@ void wb_add_fresh(struct wb_arena *arena, struct wb_state *state, struct wb_symb
 bool wb_unprotected_p(const struct wb_state *state, const struct wb_symbol *object);
 void wb_add_unprotected(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object);
 
+/* Those of both kinds that are in the other state, too. */
+void wb_keep_common_objects(struct wb_arena *arena, struct wb_state *state,
+                            const struct wb_state *other);
+
 /* The object whose data that memory became. Returns NULL if there is none. */
 struct wb_symbol *wb_wrapped_in(const struct wb_state *state, const struct wb_symbol *data);
 void wb_add_wrapped(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object,
@@ -93,6 +98,8 @@ struct wb_data_type *wb_type_wrapped_in(const struct wb_state *state, const stru
 /* Adds a store, unless it is there: a loop visits the same store twice. */
 void wb_add_store(struct wb_arena *arena, const struct wb_stores **stores,
                   const struct wb_store *store);
+
+/* ---- join.c ---- */
 
 /* Joins two paths: into becomes what holds on both of them, and what happened on either. */
 void wb_join_states(struct wb_symbols *symbols, struct wb_state *into,

@@ -18,6 +18,7 @@
 #include "barriers/flow/blocks.h"
 #include "barriers/flow/facts.h"
 #include "barriers/flow/globals.h"
+#include "barriers/flow/guards.h"
 #include "barriers/flow/stored.h"
 
 /* ---- which object owns an address ---- */
@@ -55,23 +56,28 @@ known_type_of(const struct wb_state *state, struct wb_symbol *address)
     return base->data_type ? base->data_type : wb_type_wrapped_in(state, base);
 }
 
-/* The type of the object that owns the address. Returns NULL if the address is in no data that
- * is known. */
+/* The type of the object whose data leads to the memory, if it marks the field: by another pointer,
+ * as the first page of a list leads to its last one. Otherwise NULL. */
 static const struct wb_data_type *
-data_type_of(const struct wb_state *state, struct wb_symbol *address)
+type_that_leads_to(struct wb_symbol *address)
+{
+    const struct wb_field *field = wb_field_of(address);
+    const struct wb_symbol *base = wb_base_of(address);
+
+    while (base->kind == WB_S_LOAD) base = wb_base_of(base->of);
+    return field && base->data_type && wb_marked_p(field, base->data_type) ? base->data_type : NULL;
+}
+
+const struct wb_data_type *
+wb_owning_type(const struct wb_state *state, struct wb_symbol *address)
 {
     const struct wb_data_type *known = known_type_of(state, address);
     const struct wb_field *first = wb_first_field(address), *holder = wb_holder_of(address);
 
     if (known) return known;
     if (first && first->record->owners) return owner_of(first->record, wb_field_of(address));
-    return holder ? wb_marks_behind(holder) : NULL;
-}
-
-static bool
-on_stack_p(const struct wb_symbol *base)
-{
-    return base->kind == WB_S_LOCAL || base->kind == WB_S_GLOBAL || base->kind == WB_S_CONSTANT;
+    const struct wb_data_type *behind = holder ? wb_marks_behind(holder) : NULL;
+    return behind ? behind : type_that_leads_to(address);
 }
 
 /* True if no object owns the memory yet. */
@@ -159,7 +165,7 @@ static void
 report_finding(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store,
                enum wb_certainty certainty, const char *why)
 {
-    const struct wb_data_type *data_type = data_type_of(state, store->address);
+    const struct wb_data_type *data_type = wb_owning_type(state, store->address);
     struct wb_symbol *parent = wb_parent_of(state, store->address);
     char path[256];
 
@@ -233,6 +239,7 @@ defer_to_callers(struct wb_frame *frame, const struct wb_state *state, const str
     left->why = why;
     if (store->function == frame->function) left->known_as = own_name(state, store);
     left->call = NULL;
+    left->guards = late ? NULL : wb_guard_of_result(frame, state, store);
     left->object = left->field = NULL;
     wb_add_store(frame->flow->arena, &frame->summary->stores, left);
 }
@@ -258,9 +265,9 @@ static void
 note_place(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *address,
            const struct wb_function *function, const struct wb_place *place)
 {
-    struct wb_finding field = { .data_type = data_type_of(state, address), .offset = -1 };
+    struct wb_finding field = { .data_type = wb_owning_type(state, address), .offset = -1 };
 
-    if (!frame->flow->reporting || on_stack_p(wb_base_of(address))) return;
+    if (!frame->flow->reporting || wb_on_stack_p(wb_base_of(address))) return;
     if (field.data_type) find_field(&field, address);
     wb_add_stored(frame->flow->arena, (struct wb_function *)function, &(struct wb_stored){
         .place = *place, .data_type = field.data_type, .record = field.record,
@@ -301,8 +308,8 @@ static bool
 may_need_barrier_p(struct wb_frame *frame, const struct wb_state *state,
                    const struct wb_store *store)
 {
-    if (on_stack_p(wb_base_of(store->address))) return false;
-    if (ownerless_p(state, store) || data_type_of(state, store->address)) return true;
+    if (wb_on_stack_p(wb_base_of(store->address))) return false;
+    if (ownerless_p(state, store) || wb_owning_type(state, store->address)) return true;
     return !frame->escapes && wb_of_parameter_p(store->address, frame->function);
 }
 
@@ -322,6 +329,9 @@ enter_store(struct wb_frame *frame, struct wb_state *state, struct wb_store *sto
     if (frame->exempt) wb_note_update(frame, state, store->address);
     else note_place(frame, state, store->address, store->function, &store->place);
     if (frame->exempt) return;
+    if (wb_bound(state, store->address)) {
+        wb_bind(frame->flow->arena, state, store->address, store->value);
+    }
     wb_note_outside(frame, store->address, store->value, &store->place);
     if (!may_need_barrier_p(frame, state, store)) return;
     if (!store->excuse && !ownerless_p(state, store)) store->excuse = why_harmless(state, store);
@@ -421,46 +431,6 @@ copy_aggregate(struct wb_frame *frame, struct wb_state *state, struct wb_symbol 
     frame->flow->copying = outer;
 }
 
-/* ---- pointers ---- */
-
-/* Stores into memory that no object owned are the object's from here on. */
-static void
-adopt_stores(struct wb_frame *frame, struct wb_state *state, const struct wb_symbol *memory)
-{
-    const struct wb_stores *stores = state->stores;
-
-    state->stores = NULL;
-    for (; stores; stores = stores->next) {
-        if (wb_base_of(stores->store->address) == memory) {
-            wb_replay_store(frame, state, stores->store);
-        }
-        else wb_add_store(frame->flow->arena, &state->stores, stores->store);
-    }
-}
-
-/* A pointer is stored into an object. If the object marks what the field points to, new memory
- * belongs to the object now. A field that is given an address in the data leads to what is there.
- */
-static void
-store_pointer(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
-              const struct wb_type *type, struct wb_symbol *value)
-{
-    struct wb_symbol *object = wb_parent_of(state, address), *base = wb_base_of(value);
-    struct wb_data_type *data_type = (struct wb_data_type *)data_type_of(state, address);
-    struct wb_field *field = (struct wb_field *)wb_field_of(address);
-
-    wb_note_pointer(frame, address, value, type,
-                    on_stack_p(wb_base_of(address)) ? NULL : data_type);
-    if (!data_type || !field) return;
-    if (base->kind == WB_S_DATA && value != base) {
-        wb_field_use_of(frame->flow->arena, field, data_type)->behind = true;
-    }
-    if (base->kind != WB_S_MEMORY || !object || wb_wrapped_in(state, base)) return;
-    if (!wb_field_use(field, data_type)->behind) return;
-    wb_add_wrapped(frame->flow->arena, state, object, base, data_type);
-    adopt_stores(frame, state, base);
-}
-
 void
 wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
          const struct wb_type *type, struct wb_symbol *from, const struct wb_node *node)
@@ -468,7 +438,7 @@ wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *addre
     enum wb_type_kind kind = type ? type->kind : WB_OTHER;
 
     if (kind == WB_VALUE) store_value(frame, state, address, from, node, false);
-    else if (kind == WB_POINTER) store_pointer(frame, state, address, type, from);
+    else if (kind == WB_POINTER) wb_store_pointer(frame, state, address, type, from, node);
     else if (kind == WB_ARRAY || kind == WB_RECORD) {
         copy_aggregate(frame, state, address, type, from, node);
     }
@@ -505,40 +475,31 @@ wb_replay_store(struct wb_frame *frame, struct wb_state *state, const struct wb_
     else again->early = store->early && !state->collected;
 }
 
-/* ---- data that replaces other data ---- */
-
-void
-wb_replace_data(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
-                struct wb_symbol *data, const struct wb_type *type, const struct wb_node *node)
-{
-    struct wb_symbol *address = wb_symbol(&frame->flow->symbols, WB_S_DATA, NULL, object, 0);
-    struct wb_record *record = wb_pointed(type);
-
-    if (data == wb_data_of(frame, state, object)) return; /* the same memory, perhaps reallocated */
-    wb_bind(frame->flow->arena, state, address, data);
-    if (data->kind == WB_S_CONSTANT) return;
-    wb_add_wrapped(frame->flow->arena, state, object, data, object->data_type);
-    if (data->kind == WB_S_MEMORY) adopt_stores(frame, state, data);
-    else if (record && !wb_fresh_p(state, object)) {
-        struct wb_type whole = { .kind = WB_RECORD, .record = record };
-        wb_store(frame, state, data, &whole,
-                 wb_symbol(&frame->flow->symbols, WB_S_UNKNOWN, node, data, 0), node);
-    }
-}
-
 /* ---- barriers ---- */
 
-/* True if all elements of an array were copied, and the value is one of them, by a variable index:
- * there is a barrier for each. */
+/* True if they are the same address, except that the first may have any element where the other one
+ * has the element of a variable index. */
+static bool
+among_elements_p(const struct wb_symbol *any, const struct wb_symbol *one)
+{
+    for (; any != one; any = any->of, one = one->of) {
+        bool index = any->kind == WB_S_INDEX && !any->what && any->number < 0 && one->number < 0;
+        bool same = any->what == one->what && any->number == one->number;
+        if (any->kind != one->kind || !any->of || !one->of || !(index || same)) return false;
+    }
+    return true;
+}
+
+/* True if all elements of an array were copied, and the value is of one of them, by a variable
+ * index: there is a barrier for each. */
 static bool
 element_p(const struct wb_store *store, const struct wb_symbol *value)
 {
-    const struct wb_symbol *to = store->address, *from = store->value, *at = value->of;
+    const struct wb_symbol *from = store->value;
 
-    if (value->kind != WB_S_LOAD || at->kind != WB_S_INDEX || at->number >= 0) return false;
-    if (to->kind != WB_S_INDEX || to->what || to->number >= 0) return false;
-    return at->of == to->of || (from->kind == WB_S_LOAD && from->of->kind == WB_S_INDEX &&
-                                at->of == from->of->of);
+    if (value->kind != WB_S_LOAD) return false;
+    return among_elements_p(store->address, value->of) ||
+           (from->kind == WB_S_LOAD && among_elements_p(from->of, value->of));
 }
 
 static bool
@@ -552,18 +513,28 @@ answers_p(const struct wb_state *state, const struct wb_store *store,
            (value->kind == WB_S_LOAD && value->of == store->address);
 }
 
-/* Drops the stores that a barrier answers. object, value NULL: any. */
+static bool
+waits_p(const struct wb_stores *stores, const struct wb_store *store)
+{
+    while (stores && stores->store != store) stores = stores->next;
+    return stores != NULL;
+}
+
+/* Drops the stores that a barrier answers. object, value NULL: any. by: those alone that it has
+ * stored; NULL: all. */
 static void
 remove_answered(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
-                struct wb_symbol *value)
+                struct wb_symbol *value, const struct wb_condition *by)
 {
     const struct wb_stores *stores = state->stores;
 
     state->stores = NULL;
     for (; stores; stores = stores->next) {
-        if (ownerless_p(state, stores->store) || !answers_p(state, stores->store, object, value)) {
-            wb_add_store(frame->flow->arena, &state->stores, stores->store);
-        }
+        const struct wb_store *store = stores->store;
+        bool others = by && (waits_p(by->earlier, store) || !waits_p(by->stored, store) ||
+                             wb_guarded_classes(store, by->truth) != WB_ANY_CLASS);
+        if (others || ownerless_p(state, store) || !answers_p(state, store, object, value))
+            wb_add_store(frame->flow->arena, &state->stores, store);
     }
 }
 
@@ -576,7 +547,7 @@ wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *obj
     *barriers_seen = (struct wb_objects){ .object = object, .data = value,
                                           .next = frame->barriers_seen };
     frame->barriers_seen = barriers_seen;
-    remove_answered(frame, state, object, value);
+    remove_answered(frame, state, object, value, NULL);
     if (!state->collected && wb_of_parameter_p(object, frame->function)) {
         struct wb_objects *barrier = WB_NEW(frame->flow->arena, struct wb_objects);
         *barrier = (struct wb_objects){ .object = object, .data = value,
@@ -603,14 +574,21 @@ void
 wb_assume_no_object(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
                     struct wb_symbol *value)
 {
-    remove_answered(frame, state, object, value);
+    remove_answered(frame, state, object, value, NULL);
     if (value) forget_value(frame, state, value);
+}
+
+void
+wb_assume_not_stored(struct wb_frame *frame, struct wb_state *state,
+                     const struct wb_condition *condition, const struct wb_objects *barrier)
+{
+    remove_answered(frame, state, barrier->object, barrier->data, condition);
 }
 
 void
 wb_unprotect(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object)
 {
-    remove_answered(frame, state, object, NULL);
+    remove_answered(frame, state, object, NULL, NULL);
     wb_add_unprotected(frame->flow->arena, state, object);
 }
 

@@ -7,6 +7,9 @@
 /* Of nested symbols. A loop over a list makes deeper ones, which become unknown. */
 #define DEPTH_MOST 40
 
+/* Of a value. With more it becomes unknown: each store is followed once for each. */
+#define ORIGINS_MOST 4
+
 static uint64_t
 hash_of(enum wb_symbol_kind kind, const void *what, const struct wb_symbol *of, int64_t number)
 {
@@ -63,20 +66,26 @@ wb_symbol(struct wb_symbols *symbols, enum wb_symbol_kind kind, const void *what
     return *place = symbol;
 }
 
-/* True if the origin of the value is known, and is one. */
-static bool
-traced_p(const struct wb_symbol *symbol)
+/* How many origins the value may have. Returns 0 if one is not known. */
+static unsigned
+count_origins(const struct wb_symbol *symbol)
 {
-    if (symbol->kind == WB_S_UNKNOWN || symbol->kind == WB_S_CONSTANT) return false;
+    if (symbol->kind == WB_S_EITHER) {
+        unsigned one = count_origins(symbol->of), other = count_origins(symbol->other);
+        return one && other ? one + other : 0;
+    }
+    if (symbol->kind == WB_S_UNKNOWN || symbol->kind == WB_S_CONSTANT) return 0;
     while (symbol && symbol->kind != WB_S_EITHER) symbol = symbol->of;
-    return symbol == NULL;
+    return symbol ? 0 : 1;
 }
 
 struct wb_symbol *
 wb_either(struct wb_symbols *symbols, const void *place, struct wb_symbol *one,
           struct wb_symbol *other)
 {
-    if (!traced_p(one) || !traced_p(other)) return NULL;
+    const unsigned first = count_origins(one), second = count_origins(other);
+
+    if (!first || !second || first + second > ORIGINS_MOST) return NULL;
     struct wb_symbol *either = wb_symbol(symbols, WB_S_EITHER, place, one,
                                          (int64_t)(uintptr_t)other);
     either->other = other;
@@ -97,6 +106,12 @@ wb_base_of(struct wb_symbol *address)
     return address;
 }
 
+bool
+wb_on_stack_p(const struct wb_symbol *base)
+{
+    return base->kind == WB_S_LOCAL || base->kind == WB_S_GLOBAL || base->kind == WB_S_CONSTANT;
+}
+
 const struct wb_field *
 wb_field_of(const struct wb_symbol *address)
 {
@@ -107,9 +122,13 @@ wb_field_of(const struct wb_symbol *address)
 const struct wb_field *
 wb_holder_of(struct wb_symbol *address)
 {
-    const struct wb_symbol *base = wb_base_of(address);
+    const struct wb_field *field = NULL;
 
-    return base->kind == WB_S_LOAD ? wb_field_of(base->of) : NULL;
+    for (address = wb_base_of(address); !field && address->kind == WB_S_LOAD;
+         address = wb_base_of(address->of)) {
+        field = wb_field_of(address->of);
+    }
+    return field;
 }
 
 bool

@@ -10,7 +10,8 @@
 
 enum wb_symbol_kind {
     WB_S_UNKNOWN,    /* the result of a node that is not understood, or an unset variable */
-    WB_S_CONSTANT,   /* no object: a number, nil or NULL */
+    WB_S_CONSTANT,   /* no object: a number, nil or NULL; number: its classes, 0 if not known; what:
+                      * where paths with several of them met, or NULL */
     WB_S_PARAMETER,  /* of a function; number counts from 0 */
     WB_S_FRESH,      /* an object that was made at a node */
     WB_S_MEMORY,     /* memory that was allocated at a node */
@@ -47,12 +48,16 @@ struct wb_symbols {
 struct wb_symbol *wb_symbol(struct wb_symbols *symbols, enum wb_symbol_kind kind, const void *what,
                             struct wb_symbol *of, int64_t number);
 
-/* One of two values, at a place. Returns NULL if the origin of one of them is not known. */
+/* One of two values, at a place; each may be one of two itself. Returns NULL if an origin is not
+ * known, or if there are too many. */
 struct wb_symbol *wb_either(struct wb_symbols *symbols, const void *place, struct wb_symbol *one,
                             struct wb_symbol *other);
 
 /* The address that fields and elements are counted from: of a variable, of memory, of data. */
 struct wb_symbol *wb_base_of(struct wb_symbol *address);
+
+/* True for a variable: no object owns it. */
+bool wb_on_stack_p(const struct wb_symbol *base);
 
 /* The innermost field: the address is its address, or of an element in it. Returns NULL if it
  * has none. */
@@ -61,7 +66,8 @@ const struct wb_field *wb_field_of(const struct wb_symbol *address);
 /* The outermost field, next to the base. Returns NULL if it has none. */
 const struct wb_field *wb_first_field(const struct wb_symbol *address);
 
-/* The field whose pointer leads to the memory of the address. Returns NULL if no field does. */
+/* The field whose pointer leads to the memory of the address, perhaps by an array of pointers.
+ * Returns NULL if no field does. */
 const struct wb_field *wb_holder_of(struct wb_symbol *address);
 
 /* True if a field or a variable of the type holds a VALUE, or an array of them. */

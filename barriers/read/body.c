@@ -5,7 +5,7 @@
  * left out.
  *
  * Before LLVM 17 libclang does not tell the operator of an expression. But the operands show
- * it:
+ * these; operators.c looks for those of conditions in the source:
  *
  *     a = b   the left operand is an lvalue. With any other operator of C it would stand in a
  *             conversion to its value, which libclang shows as an unexposed expression.
@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "barriers/known.h"
-
 /* ---- children ---- */
 
 /* True for code: not for the name of a type, a member or a label, and not for an attribute. */
@@ -27,11 +25,12 @@ code_p(CXCursor cursor)
 {
     enum CXCursorKind kind = clang_getCursorKind(cursor);
 
-    return clang_isExpression(kind) || clang_isStatement(kind) || kind == CXCursor_VarDecl;
+    return clang_isExpression(kind) || clang_isStatement(kind) || kind == CXCursor_VarDecl ||
+           wb_binding_p(cursor);
 }
 
-static void
-code_children(CXCursor cursor, struct wb_cursors *children)
+void
+wb_code_children(CXCursor cursor, struct wb_cursors *children)
 {
     size_t kept = 0;
 
@@ -42,9 +41,8 @@ code_children(CXCursor cursor, struct wb_cursors *children)
     children->count = kept;
 }
 
-/* Reads the children from index from on, and appends them to those of the node. */
-static void
-read_children(struct wb_reader *reader, struct wb_node *node, const struct wb_cursors *children,
+void
+wb_append_code(struct wb_reader *reader, struct wb_node *node, const struct wb_cursors *children,
               size_t from)
 {
     struct wb_node **end = &node->child;
@@ -62,26 +60,27 @@ wb_node_with(struct wb_reader *reader, enum wb_node_kind kind, const struct wb_c
 {
     struct wb_node *node = wb_new_node(reader, kind);
 
-    read_children(reader, node, children, 0);
+    wb_append_code(reader, node, children, 0);
     return node;
 }
 
 /* ---- names ---- */
 
-/* A function of a header, such as one behind a macro of Ruby's, is read when it is called. */
-static void
-request_body(struct wb_reader *reader, CXCursor declaration, struct wb_function *function)
+void
+wb_request_body(struct wb_reader *reader, CXCursor declaration, struct wb_function *function)
 {
     CXCursor definition = clang_getCursorDefinition(declaration);
 
     if (function->body || function->ours || clang_Cursor_isNull(definition)) return;
     if (!HEAPPROF_MEM_GROW(&reader->program->mem, reader->pending, reader->pending_capacity,
                            reader->pending_count + 1)) wb_out_of_memory();
-    reader->pending[reader->pending_count++] = (struct wb_pending){definition, function};
+    reader->pending[reader->pending_count++] = (struct wb_pending){
+        definition, function, reader->values
+    };
 }
 
-static bool
-function_p(enum CXCursorKind kind)
+bool
+wb_function_p(enum CXCursorKind kind)
 {
     return kind == CXCursor_FunctionDecl || kind == CXCursor_CXXMethod ||
            kind == CXCursor_Constructor ||
@@ -95,13 +94,14 @@ read_reference(struct wb_reader *reader, CXCursor cursor)
     enum CXCursorKind kind = clang_getCursorKind(referenced);
     struct wb_node *node;
 
-    if (function_p(kind)) {
+    if (wb_function_p(kind)) {
         node = wb_new_node(reader, WB_FUNCTION);
         node->function = wb_read_function(reader, referenced);
         node->function->addressed++;
-        request_body(reader, referenced, node->function);
+        wb_request_body(reader, referenced, node->function);
     }
-    else if (kind == CXCursor_VarDecl || kind == CXCursor_ParmDecl) {
+    else if (kind == CXCursor_VarDecl || kind == CXCursor_ParmDecl ||
+             kind == CXCursor_UnexposedDecl) { /* the last one is a part of a structured binding */
         node = wb_new_node(reader, WB_VARIABLE);
         node->variable = wb_read_variable(reader, referenced);
         node->type = node->variable->type;
@@ -115,11 +115,10 @@ read_reference(struct wb_reader *reader, CXCursor cursor)
     return node;
 }
 
-/* True for a reference through which the analysis can follow a VALUE. */
-static bool
-reference_p(CXType type, const struct wb_type *read)
+bool
+wb_followed_reference_p(struct wb_reader *reader, CXType type, const struct wb_type *read)
 {
-    return read && read->kind == WB_POINTER && wb_reference_p(type);
+    return read && read->kind == WB_POINTER && wb_reference_p(reader, type);
 }
 
 static struct wb_node *
@@ -131,16 +130,25 @@ read_member(struct wb_reader *reader, CXCursor cursor)
     if (clang_getCursorKind(referenced) != CXCursor_FieldDecl) {
         return read_reference(reader, cursor);
     }
-    code_children(cursor, &children);
-    struct wb_node *node = wb_node_with(reader, WB_MEMBER, &children);
+    wb_code_children(cursor, &children);
+    struct wb_node *node = children.count == 1 ?
+                           wb_read_std_member(reader, cursor, children.items[0]) : NULL;
+    if (node) {
+        free(children.items);
+        return node;
+    }
+    node = wb_node_with(reader, WB_MEMBER, &children);
+    const bool outer = reader->values;
+    reader->values = node->child ? wb_holds_values_p(node->child) : outer;
     node->field = wb_read_field(reader, referenced);
+    reader->values = outer;
     node->type = node->field->type;
     node->arrow = children.count == 0 ||
                   clang_getCanonicalType(clang_getCursorType(children.items[0])).kind ==
                   CXType_Pointer;
-    if (!node->child) node->child = wb_new_node(reader, WB_ANY); /* this */
+    if (!node->child) node->child = wb_read_self(reader);
     free(children.items);
-    return reference_p(clang_getCursorType(referenced), node->type) ?
+    return wb_followed_reference_p(reader, clang_getCursorType(referenced), node->type) ?
            wb_node_around(reader, WB_POINTEE, node) : node;
 }
 
@@ -158,6 +166,15 @@ number_of(CXCursor cursor)
     }
     clang_EvalResult_dispose(result);
     return number;
+}
+
+static struct wb_node *
+read_number(struct wb_reader *reader, CXCursor cursor)
+{
+    struct wb_node *node = wb_new_node(reader, WB_NUMBER);
+
+    node->number = number_of(cursor);
+    return node;
 }
 
 static bool
@@ -183,18 +200,33 @@ unary_kind(CXCursor cursor, CXCursor operand)
     return WB_ANY;
 }
 
-static CXCursor
-without_parentheses(CXCursor cursor)
+CXCursor
+wb_without_parentheses(CXCursor cursor)
 {
     struct wb_cursors children = {0};
 
     while (clang_getCursorKind(cursor) == CXCursor_ParenExpr) {
-        code_children(cursor, &children);
+        wb_code_children(cursor, &children);
         if (children.count != 1) break;
         cursor = children.items[0];
     }
     free(children.items);
     return cursor;
+}
+
+static enum CXTypeKind
+canonical_kind(CXCursor cursor)
+{
+    return clang_getCanonicalType(clang_getCursorType(cursor)).kind;
+}
+
+/* p->*m */
+static bool
+member_pointer_p(CXCursor cursor, const struct wb_cursors *operands)
+{
+    return operands->count == 2 &&
+           canonical_kind(operands->items[1]) == CXType_MemberPointer &&
+           canonical_kind(cursor) != CXType_MemberPointer;
 }
 
 static bool
@@ -203,7 +235,7 @@ lvalue_p(CXCursor cursor)
     struct wb_cursors children = {0};
     bool lvalue = false;
 
-    cursor = without_parentheses(cursor);
+    cursor = wb_without_parentheses(cursor);
     switch (clang_getCursorKind(cursor)) {
       case CXCursor_DeclRefExpr:
         lvalue = clang_getCursorKind(clang_getCursorReferenced(cursor)) !=
@@ -214,11 +246,21 @@ lvalue_p(CXCursor cursor)
         lvalue = true;
         break;
       case CXCursor_UnaryOperator:
-        code_children(cursor, &children);
+        wb_code_children(cursor, &children);
         lvalue = children.count == 1 && unary_kind(cursor, children.items[0]) == WB_POINTEE;
         break;
       case CXCursor_CallExpr: /* of C++ */
-        lvalue = wb_reference_p(clang_getCursorResultType(clang_getCursorReferenced(cursor)));
+        lvalue = clang_getCanonicalType(clang_getCursorResultType(
+            clang_getCursorReferenced(cursor))).kind == CXType_LValueReference;
+        break;
+      case CXCursor_BinaryOperator:
+        wb_code_children(cursor, &children);
+        lvalue = member_pointer_p(cursor, &children);
+        break;
+      case CXCursor_ConditionalOperator: /* of C++: in C there are conversions below */
+        wb_code_children(cursor, &children);
+        lvalue = children.count == 3 && lvalue_p(children.items[1]) &&
+                 lvalue_p(children.items[2]);
         break;
       default: break;
     }
@@ -229,23 +271,46 @@ lvalue_p(CXCursor cursor)
 static struct wb_node *
 read_binary(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
 {
-    bool assigns = children->count == 2 && lvalue_p(children->items[0]);
-    struct wb_node *node = wb_node_with(reader, assigns ? WB_ASSIGN : WB_ANY, children);
+    bool member = member_pointer_p(cursor, children);
+    bool assigns = !member && children->count == 2 && lvalue_p(children->items[0]);
+    struct wb_node *node = wb_node_with(reader, assigns ? WB_ASSIGN : member ? WB_ELEMENT : WB_ANY,
+                                        children);
 
     if (assigns) {
         node->place = wb_place_of(reader, cursor);
         node->type = node->child->type;
     }
-    else node->type = wb_read_type(reader, clang_getCursorType(cursor)); /* a pointer plus n */
+    else {
+        node->type = wb_read_type(reader, clang_getCursorType(cursor)); /* a pointer plus n */
+        if (!member && children->count == 2) {
+            node->operation = wb_operator_between(reader, children->items[0], children->items[1]);
+        }
+    }
     return node;
+}
+
+/* A variable that is not only assigned to: of its value nothing is known. */
+static void
+note_changed(struct wb_node *node)
+{
+    if (node && node->kind == WB_VARIABLE) node->variable->changed = true;
 }
 
 static struct wb_node *
 read_unary(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
 {
     enum wb_node_kind kind = children->count == 1 ? unary_kind(cursor, children->items[0]) : WB_ANY;
-    struct wb_node *node = wb_node_with(reader, kind, children);
+    struct wb_node *node;
 
+    if (kind == WB_ANY && children->count == 1 && /* "-1" */
+        clang_getCursorKind(wb_innermost(children->items[0])) == CXCursor_IntegerLiteral) {
+        return read_number(reader, cursor);
+    }
+    node = wb_node_with(reader, kind, children);
+    if (kind != WB_POINTEE && children->count == 1 && lvalue_p(children->items[0])) {
+        note_changed(node->child);
+    }
+    else if (kind == WB_ANY && wb_not_p(reader, cursor)) node->operation = WB_NOT;
     if (kind == WB_POINTEE) node->type = wb_read_type(reader, clang_getCursorType(cursor));
     return node;
 }
@@ -259,159 +324,20 @@ read_cast(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *ch
     return node;
 }
 
-/* Ruby's headers write a function's name in parentheses to avoid a macro of that name.
- * libclang does not resolve such a call, so the name is taken out of the parentheses. */
-static CXCursor
-called_by(CXCursor cursor, const struct wb_cursors *children)
-{
-    CXCursor called = clang_getCursorReferenced(cursor), named;
-    struct wb_cursors inner = {0};
-
-    if (function_p(clang_getCursorKind(called)) || children->count == 0) return called;
-    named = without_parentheses(children->items[0]);
-    /* the conversion to a function pointer */
-    if (clang_getCursorKind(named) == CXCursor_UnexposedExpr) {
-        code_children(named, &inner);
-        if (inner.count == 1) named = without_parentheses(inner.items[0]);
-    }
-    free(inner.items);
-    return clang_getCursorReferenced(named);
-}
-
-/* The expression below parentheses and conversions. */
-static CXCursor
-innermost(CXCursor cursor)
+CXCursor
+wb_innermost(CXCursor cursor)
 {
     struct wb_cursors children = {0};
 
     for (;;) {
         enum CXCursorKind kind = clang_getCursorKind(cursor);
         if (kind != CXCursor_ParenExpr && kind != CXCursor_UnexposedExpr) break;
-        code_children(cursor, &children);
+        wb_code_children(cursor, &children);
         if (children.count != 1) break;
         cursor = children.items[0];
     }
     free(children.items);
     return cursor;
-}
-
-/* libclang evaluates a literal below a conversion, but not a bare one. The name of a method
- * has no escapes. */
-static const char *
-without_quotes(struct wb_reader *reader, const char *literal)
-{
-    size_t length = strlen(literal);
-
-    if (length < 2 || literal[0] != '"') return literal;
-    return wb_name(reader->program,
-                   wb_arena_text(&reader->program->arena, literal + 1, length - 2));
-}
-
-/* A function that is passed behind a name, as to rb_define_method, is a Ruby method of that
- * name. */
-static void
-read_method(struct wb_reader *reader, const struct wb_node *function, CXCursor name)
-{
-    CXCursor literal = innermost(name);
-
-    if (clang_getCursorKind(literal) != CXCursor_StringLiteral) return;
-    const char *text = without_quotes(reader, wb_spelling(reader, literal));
-    struct wb_method *method = WB_NEW(&reader->program->arena, struct wb_method);
-    *method = (struct wb_method){text, function->function, reader->program->methods};
-    reader->program->methods = method;
-}
-
-static void
-read_methods(struct wb_reader *reader, const struct wb_node *arguments,
-             const struct wb_cursors *cursors)
-{
-    size_t at = 0;
-
-    for (const struct wb_node *name = arguments; name && name->next && at < cursors->count;
-         name = name->next, at++) {
-        const struct wb_node *function = wb_without_casts(name->next);
-        if (name->kind == WB_NUMBER && function->kind == WB_FUNCTION) {
-            read_method(reader, function, cursors->items[at]);
-        }
-    }
-}
-
-/* A callback is called at once by the function that it is passed to. So its caller counts as
- * code that is read. */
-static void
-read_callbacks(const struct wb_function *called, const struct wb_node *argument)
-{
-    for (unsigned i = 0; argument; argument = argument->next, i++) {
-        const struct wb_node *given = wb_without_casts(argument);
-        if (given->kind != WB_FUNCTION || !wb_callback_of(called, i)) continue;
-        given->function->addressed--;
-        given->function->called = true;
-    }
-}
-
-/* An argument for a reference is its address. */
-static void
-pass_references(struct wb_reader *reader, struct wb_node **argument, CXType function)
-{
-    int count = clang_getNumArgTypes(function);
-
-    for (int i = 0; i < count && *argument; i++, argument = &(*argument)->next) {
-        CXType type = clang_getArgType(function, (unsigned)i);
-        struct wb_node *next = (*argument)->next;
-        if (!reference_p(type, wb_read_type(reader, type))) continue;
-        *argument = wb_node_around(reader, WB_ADDRESS, *argument);
-        (*argument)->child->next = NULL;
-        (*argument)->next = next;
-    }
-}
-
-/* What a call returns a reference to. */
-static struct wb_node *
-pointee_of(struct wb_reader *reader, struct wb_node *call, struct wb_type *type)
-{
-    call->type = type;
-    return wb_node_around(reader, WB_POINTEE, call);
-}
-
-/* The first child is what is called, except for operators of C++. So the arguments come from
- * libclang's list. */
-static struct wb_node *
-read_call(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
-{
-    CXCursor called = called_by(cursor, children);
-    int count = clang_Cursor_getNumArguments(cursor);
-    struct wb_cursors arguments = {0};
-    struct wb_node *node = wb_read_std_call(reader, cursor, called), *first;
-
-    if (node) return node;
-    node = wb_new_node(reader, WB_CALL);
-    if (function_p(clang_getCursorKind(called))) {
-        node->function = wb_read_function(reader, called);
-        node->function->called = true;
-        request_body(reader, called, node->function);
-    }
-    else if (children->count > 0) node->child = wb_read_code(reader, children->items[0]);
-    else node->child = wb_new_node(reader, WB_ANY);
-    first = node->child;
-    for (int i = 0; i < count; i++) {
-        wb_add_cursor(&arguments, clang_Cursor_getArgument(cursor, (unsigned)i));
-    }
-    read_children(reader, node, &arguments, 0);
-    pass_references(reader, first ? &first->next : &node->child, clang_getCursorType(called));
-    read_methods(reader, first ? first->next : node->child, &arguments);
-    if (node->function) read_callbacks(node->function, node->child);
-    free(arguments.items);
-    node->place = wb_place_of(reader, cursor);
-    node->type = wb_read_type(reader, clang_getCursorType(cursor));
-    if (node->function && count == 2 && !strcmp(node->function->name, "operator=")) {
-        node->kind = WB_ASSIGN;
-        node->type = node->child ? node->child->type : NULL;
-        node->function = NULL;
-    }
-    CXType result = clang_getCursorResultType(called);
-    struct wb_type *type = wb_read_type(reader, result);
-    return node->kind == WB_CALL && reference_p(result, type) ? pointee_of(reader, node, type) :
-           node;
 }
 
 /* ---- statements ---- */
@@ -437,6 +363,7 @@ read_declaration(struct wb_reader *reader, CXCursor cursor)
     if (node->variable->reference) {
         node->child = wb_node_around(reader, WB_ADDRESS, node->child);
     }
+    if (!node->variable->global) wb_declare_as(reader, cursor, node);
     return node;
 }
 
@@ -455,7 +382,7 @@ read_if(struct wb_reader *reader, struct wb_cursors *children)
         *end = wb_read_code(reader, children->items[at++]);
         while (*end) end = &(*end)->next;
     }
-    read_children(reader, node, children, at);
+    wb_append_code(reader, node, children, at);
     if (outer != node) *end = node;
     return outer;
 }
@@ -470,7 +397,7 @@ changes_p(CXCursor cursor)
                    kind == CXCursor_UnaryOperator;
 
     if (kind == CXCursor_BinaryOperator) {
-        code_children(cursor, &children);
+        wb_code_children(cursor, &children);
         changes = children.count == 2 && lvalue_p(children.items[0]);
     }
     free(children.items);
@@ -490,14 +417,14 @@ read_for(struct wb_reader *reader, struct wb_cursors *children)
     bool continues = parts > begins && changes_p(children->items[parts - 1]);
 
     first.count = begins;
-    read_children(reader, node, &first, 0);
+    wb_append_code(reader, node, &first, 0);
     rest = *children;
     if (continues) { /* the last part changes places with the body */
         CXCursor body = rest.items[parts];
         rest.items[parts] = rest.items[parts - 1];
         rest.items[parts - 1] = body;
     }
-    read_children(reader, loop, &rest, begins);
+    wb_append_code(reader, loop, &rest, begins);
     struct wb_node **end = &node->child;
     while (*end) end = &(*end)->next;
     *end = loop;
@@ -511,6 +438,20 @@ read_named(struct wb_reader *reader, enum wb_node_kind kind, CXCursor cursor,
     struct wb_node *node = wb_node_with(reader, kind, children);
 
     node->name = wb_spelling(reader, cursor);
+    return node;
+}
+
+/* A range "case 1 ... 3" is any number. */
+static struct wb_node *
+read_case(struct wb_reader *reader, const struct wb_cursors *children)
+{
+    struct wb_node *node = wb_node_with(reader, WB_CASE, children);
+    const struct wb_node *number = node->child ? wb_without_casts(node->child) : NULL;
+
+    if (children->count == 2 && number && number->kind == WB_NUMBER) {
+        node->operation = WB_EQUAL;
+        node->number = number->number;
+    }
     return node;
 }
 
@@ -538,6 +479,34 @@ read_return(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *
     return node;
 }
 
+/* True for the operands of __atomic_store_n and its like: the address, the order, the value. */
+static bool
+atomic_p(const struct wb_cursors *operands)
+{
+    return operands->count >= 3 && canonical_kind(operands->items[0]) == CXType_Pointer;
+}
+
+struct wb_node *
+wb_assignment(struct wb_reader *reader, CXCursor cursor, struct wb_node *to, struct wb_node *what)
+{
+    struct wb_node *node = wb_node_around(reader, WB_ASSIGN, to);
+
+    to->next = what;
+    node->type = to->type;
+    node->place = wb_place_of(reader, cursor);
+    return node;
+}
+
+/* Its last operand is the value that is stored. */
+static struct wb_node *
+read_atomic(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *operands)
+{
+    struct wb_node *address = wb_read_code(reader, operands->items[0]);
+
+    return wb_assignment(reader, cursor, wb_node_around(reader, WB_POINTEE, address),
+                         wb_read_code(reader, operands->items[operands->count - 1]));
+}
+
 /* Returns NULL for a declaration without code, such as a type. */
 static struct wb_node *
 read_kind(struct wb_reader *reader, CXCursor cursor, struct wb_cursors *children)
@@ -546,22 +515,25 @@ read_kind(struct wb_reader *reader, CXCursor cursor, struct wb_cursors *children
 
     switch (clang_getCursorKind(cursor)) {
       case CXCursor_VarDecl: return read_declaration(reader, cursor);
+      case CXCursor_UnexposedDecl: return wb_read_binding(reader, cursor);
+      case CXCursor_LambdaExpr: return wb_read_lambda(reader, cursor);
+      case CXCursor_CXXThisExpr: return wb_read_self(reader);
       case CXCursor_DeclRefExpr: return read_reference(reader, cursor);
       case CXCursor_MemberRefExpr: return read_member(reader, cursor);
       case CXCursor_GotoStmt: return read_goto(reader, cursor);
       case CXCursor_UnaryExpr: /* sizeof evaluates nothing */
       case CXCursor_SizeOfPackExpr:
       case CXCursor_StringLiteral:
-      case CXCursor_CharacterLiteral:
-      case CXCursor_CXXNullPtrLiteralExpr:
-        return wb_new_node(reader, WB_NUMBER);
-      case CXCursor_IntegerLiteral:
         node = wb_new_node(reader, WB_NUMBER);
-        node->number = number_of(cursor);
+        node->number = 1; /* anything but 0 */
         return node;
+      case CXCursor_CXXNullPtrLiteralExpr: return wb_new_node(reader, WB_NUMBER);
+      case CXCursor_CharacterLiteral:
+      case CXCursor_CXXBoolLiteralExpr:
+      case CXCursor_IntegerLiteral: return read_number(reader, cursor);
       default: break;
     }
-    code_children(cursor, children);
+    wb_code_children(cursor, children);
     switch (clang_getCursorKind(cursor)) {
       case CXCursor_CompoundStmt:
       case CXCursor_DeclStmt:
@@ -573,19 +545,28 @@ read_kind(struct wb_reader *reader, CXCursor cursor, struct wb_cursors *children
       case CXCursor_CXXForRangeStmt: return wb_read_range_for(reader, children);
       case CXCursor_ForStmt: return read_for(reader, children);
       case CXCursor_SwitchStmt: return wb_node_with(reader, WB_SWITCH, children);
-      case CXCursor_CaseStmt:
-      case CXCursor_DefaultStmt: return wb_node_with(reader, WB_CASE, children);
+      case CXCursor_CaseStmt: return read_case(reader, children);
+      case CXCursor_DefaultStmt:
+        node = wb_node_with(reader, WB_CASE, children);
+        node->operation = WB_NOT_EQUAL;
+        return node;
       case CXCursor_LabelStmt: return read_named(reader, WB_LABEL, cursor, children);
       case CXCursor_BreakStmt: return wb_new_node(reader, WB_BREAK);
       case CXCursor_ContinueStmt: return wb_new_node(reader, WB_CONTINUE);
       case CXCursor_ReturnStmt: return read_return(reader, cursor, children);
       case CXCursor_BinaryOperator: return read_binary(reader, cursor, children);
       case CXCursor_UnaryOperator: return read_unary(reader, cursor, children);
-      case CXCursor_CallExpr: return read_call(reader, cursor, children);
+      case CXCursor_CompoundAssignOperator:
+        node = wb_node_with(reader, WB_ANY, children);
+        note_changed(node->child);
+        return node;
+      case CXCursor_CallExpr: return wb_read_call(reader, cursor, children);
       case CXCursor_CStyleCastExpr:
       case CXCursor_CXXStaticCastExpr:
       case CXCursor_CXXReinterpretCastExpr:
       case CXCursor_CXXFunctionalCastExpr: return read_cast(reader, cursor, children);
+      case CXCursor_CXXNewExpr: return wb_read_new(reader, cursor, children);
+      case CXCursor_InitListExpr:
       case CXCursor_CompoundLiteralExpr: return wb_read_literal(reader, cursor, children);
       case CXCursor_ArraySubscriptExpr:
         node = wb_node_with(reader, WB_ELEMENT, children);
@@ -593,6 +574,7 @@ read_kind(struct wb_reader *reader, CXCursor cursor, struct wb_cursors *children
         return node;
       case CXCursor_UnexposedExpr: /* with three children: __builtin_choose_expr, behind Ruby's
                                     * INT2FIX */
+        if (atomic_p(children)) return read_atomic(reader, cursor, children);
         if (children->count == 3) return wb_node_with(reader, WB_IF, children);
         /* fall through */
       default:
@@ -623,16 +605,20 @@ static void
 read_parameters(struct wb_reader *reader, CXCursor definition, struct wb_function *function)
 {
     int count = clang_Cursor_getNumArguments(definition);
+    unsigned filled = 0;
 
-    if (count <= 0) return;
-    function->parameter_count = (unsigned)count;
+    reader->self = wb_method_p(definition) ||
+                   clang_getCursorKind(definition) == CXCursor_Constructor ?
+                   wb_self_of(reader, definition) : NULL;
+    if (count + (reader->self != NULL) <= 0) return;
     function->parameters = wb_arena_take(&reader->program->arena,
-                                         (size_t)count * sizeof(*function->parameters));
+                                         ((size_t)count + 1) * sizeof(*function->parameters));
+    if (reader->self) function->parameters[filled++] = reader->self;
     for (int i = 0; i < count; i++) {
-        function->parameters[i] = wb_read_variable(reader,
-                                                   clang_Cursor_getArgument(definition,
-                                                                            (unsigned)i));
+        function->parameters[filled++] =
+            wb_read_variable(reader, clang_Cursor_getArgument(definition, (unsigned)i));
     }
+    function->parameter_count = filled;
 }
 
 void
@@ -646,9 +632,12 @@ wb_read_body(struct wb_reader *reader, CXCursor definition, struct wb_function *
         if (clang_getCursorKind(children.items[i]) != CXCursor_CompoundStmt) continue;
         read_parameters(reader, definition, function);
         function->place = wb_place_of(reader, definition);
-        reader->returns_reference = reference_p(clang_getCursorResultType(definition),
-                                                function->result);
+        CXType result = clang_getCursorResultType(definition);
+        reader->returns_reference = wb_followed_reference_p(reader, result, function->result);
         function->body = wb_read_code(reader, children.items[i]);
+        if (clang_getCursorKind(definition) == CXCursor_Constructor) {
+            function->body = wb_read_initialisers(reader, &children, function->body);
+        }
     }
     free(children.items);
 }

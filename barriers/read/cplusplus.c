@@ -1,146 +1,19 @@
-/* cplusplus.c - what C++ adds to C: references, std::swap, and std's containers.
+/* cplusplus.c - what C++ adds to C: references, std::swap, new, lambdas, methods.
  *
  *     VALUE &slot = p->a; slot = v;     VALUE *slot = &p->a; *slot = v;
  *     std::swap(p->a, v);               old = p->a; p->a = v; v = old;
- *     p->list.push_back(v);             p->list[?] = v;
- *     p->map[k] = v;                    p->map[?] = v;
- *
- * A container of VALUEs is read as an array of them: it does not matter where its elements are.
+ *     new node{v}                       n = malloc(...); n->value = v;
+ *     [=](VALUE v) { p->a = v; }        the code runs where the lambda is called; if that is
+ *                                       nowhere, where it is made
+ *     box->set(v)                       set(box, v): `this` is a parameter
  */
 #include "barriers/read/reader.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- containers ---- */
-
-/* The element type of a container, or of what a pointer to one points to. NULL if it is none. */
-static struct wb_type *
-element_of(struct wb_reader *reader, CXCursor object)
-{
-    CXType type = clang_getCursorType(object), to = clang_getPointeeType(type);
-
-    if (to.kind != CXType_Invalid) type = to;
-    struct wb_type *read = wb_read_type(reader, type);
-    return wb_element_type(type).kind != CXType_Invalid && read->kind == WB_ARRAY ? read->to : NULL;
-}
-
-static struct wb_node *
-any_element(struct wb_reader *reader, CXCursor object, struct wb_type *type)
-{
-    struct wb_node *node = wb_node_around(reader, WB_ELEMENT, wb_read_code(reader, object));
-
-    node->child->next = wb_new_node(reader, WB_ANY);
-    node->type = type;
-    return node;
-}
-
-/* The object whose method is called: of "a.b(c)" the a, of "a[b]" too. Returns false if the call is
- * none of a method. */
-static bool
-object_of(CXCursor call, CXCursor method, CXCursor *object)
-{
-    struct wb_cursors children = {0};
-    bool found;
-
-    if (clang_getCursorKind(method) != CXCursor_CXXMethod) return false;
-    wb_children(call, &children);
-    found = children.count > 0;
-    if (found) *object = children.items[0];
-    if (found && clang_getCursorKind(*object) == CXCursor_MemberRefExpr &&
-        clang_getCursorKind(clang_getCursorReferenced(*object)) == CXCursor_CXXMethod) {
-        wb_children(*object, &children);
-        found = children.count > 0;
-        if (found) *object = children.items[0];
-    }
-    free(children.items);
-    return found;
-}
-
-bool
-wb_element_call_p(struct wb_reader *reader, CXCursor call, CXCursor method)
-{
-    static const char *const names[] = {"at", "back", "front", "operator[]", "top", NULL};
-    CXCursor object;
-
-    return wb_among_p(wb_spelling(reader, method), names) && object_of(call, method, &object) &&
-           element_of(reader, object) != NULL;
-}
-
-/* A method that puts its last argument, or each VALUE of its arguments, into the container. */
-static struct wb_node *
-read_insertion(struct wb_reader *reader, CXCursor call, CXCursor object, struct wb_type *type,
-               bool last)
-{
-    struct wb_node *node = wb_new_node(reader, WB_SEQUENCE), **end = &node->child;
-    int count = clang_Cursor_getNumArguments(call);
-
-    for (int i = 0; i < count; i++) {
-        CXCursor argument = clang_Cursor_getArgument(call, (unsigned)i);
-        struct wb_node *value = wb_read_code(reader, argument);
-        *end = value;
-        if (wb_value_p(clang_getCursorType(argument)) || (last && i + 1 == count)) {
-            *end = wb_node_around(reader, WB_ASSIGN, any_element(reader, object, type));
-            (*end)->child->next = value;
-            (*end)->type = type;
-            (*end)->place = wb_place_of(reader, call);
-        }
-        end = &(*end)->next;
-    }
-    return node;
-}
-
-static struct wb_node *
-read_container_call(struct wb_reader *reader, CXCursor call, CXCursor method)
-{
-    static const char *const last[] = {"emplace", "emplace_back", "emplace_front", "insert",
-                                       "insert_or_assign", "push", "push_back", "push_front",
-                                       "try_emplace", NULL};
-    static const char *const values[] = {"assign", "fill", "resize", NULL};
-    const char *name = wb_spelling(reader, method);
-    struct wb_type *type;
-    CXCursor object;
-
-    if (!object_of(call, method, &object) || !(type = element_of(reader, object))) return NULL;
-    if (wb_element_call_p(reader, call, method)) return any_element(reader, object, type);
-    if (wb_among_p(name, last)) return read_insertion(reader, call, object, type, true);
-    return wb_among_p(name, values) ? read_insertion(reader, call, object, type, false) : NULL;
-}
-
-struct wb_node *
-wb_read_range_for(struct wb_reader *reader, const struct wb_cursors *children)
-{
-    struct wb_node *loop = wb_new_node(reader, WB_LOOP), *variable;
-    struct wb_type *type;
-
-    if (children->count != 3 || !(type = element_of(reader, children->items[0])) ||
-        clang_getCursorKind(children->items[1]) != CXCursor_VarDecl) {
-        return wb_node_with(reader, WB_LOOP, children);
-    }
-    variable = wb_new_node(reader, WB_DECLARE);
-    variable->variable = wb_read_variable(reader, children->items[1]);
-    variable->place = wb_place_of(reader, children->items[1]);
-    variable->child = any_element(reader, children->items[0], type);
-    if (variable->variable->reference) {
-        variable->child = wb_node_around(reader, WB_ADDRESS, variable->child);
-    }
-    loop->child = variable;
-    variable->next = wb_read_code(reader, children->items[2]);
-    return loop;
-}
-
 /* ---- functions of std ---- */
-
-static struct wb_node *
-assignment(struct wb_reader *reader, CXCursor call, struct wb_node *to, struct wb_node *what)
-{
-    struct wb_node *node = wb_node_around(reader, WB_ASSIGN, to);
-
-    to->next = what;
-    node->type = to->type;
-    node->place = wb_place_of(reader, call);
-    return node;
-}
 
 /* old = a; a = b; and for a swap: b = old. The value is the old one. */
 static struct wb_node *
@@ -159,9 +32,33 @@ read_exchange(struct wb_reader *reader, CXCursor call, bool swap)
     old->type = declare->variable->type;
     *end = declare;
     end = &declare->next;
-    *end = assignment(reader, call, wb_read_code(reader, one), wb_read_code(reader, other));
+    *end = wb_assignment(reader, call, wb_read_code(reader, one), wb_read_code(reader, other));
     end = &(*end)->next;
-    *end = swap ? assignment(reader, call, wb_read_code(reader, other), old) : old;
+    *end = swap ? wb_assignment(reader, call, wb_read_code(reader, other), old) : old;
+    return node;
+}
+
+/* A copy of a thing is read as the thing: an iterator that is passed by value. */
+static bool
+copies_p(CXCursor call, CXCursor called)
+{
+    CXType type = clang_getCanonicalType(clang_getCursorType(call)), from;
+
+    if (clang_getCursorKind(called) != CXCursor_Constructor ||
+        clang_Cursor_getNumArguments(call) != 1) return false;
+    from = clang_getCanonicalType(clang_getCursorType(clang_Cursor_getArgument(call, 0)));
+    return clang_equalTypes(clang_getCursorType(clang_getTypeDeclaration(type)),
+                            clang_getCursorType(clang_getTypeDeclaration(from)));
+}
+
+static struct wb_node *
+read_new_memory(struct wb_reader *reader, CXType type)
+{
+    struct wb_node *node = wb_new_node(reader, WB_CALL);
+
+    node->function = wb_function_of(reader->program, "operator new", "operator new");
+    node->function->foreign = true;
+    node->type = wb_pointer_type(reader, wb_read_type(reader, type));
     return node;
 }
 
@@ -169,14 +66,237 @@ struct wb_node *
 wb_read_std_call(struct wb_reader *reader, CXCursor call, CXCursor called)
 {
     static const char *const passing[] = {"forward", "move", NULL};
+    static const char *const making[] = {"make_shared", "make_unique", NULL};
     int count = clang_Cursor_getNumArguments(call);
     const char *name = wb_spelling(reader, called);
+    struct wb_node *node;
+    CXCursor object;
 
-    if (!wb_of_std_p(called)) return NULL;
+    if (clang_getCursorKind(called) == CXCursor_ConversionFunction &&
+        wb_object_of(call, called, &object)) return wb_read_converted(reader, object);
+    if (copies_p(call, called)) return wb_read_code(reader, clang_Cursor_getArgument(call, 0));
+    if ((node = wb_read_std_method(reader, call, called)) || !wb_of_std_p(called)) return node;
     if (count == 1 && wb_among_p(name, passing)) {
         return wb_read_code(reader, clang_Cursor_getArgument(call, 0));
     }
     if (count == 2 && !strcmp(name, "swap")) return read_exchange(reader, call, true);
     if (count == 2 && !strcmp(name, "exchange")) return read_exchange(reader, call, false);
-    return read_container_call(reader, call, called);
+    if (wb_among_p(name, making)) {
+        CXType made = clang_getCanonicalType(clang_getCursorType(call));
+        return read_new_memory(reader, clang_Type_getTemplateArgumentAsType(made, 0));
+    }
+    return wb_read_std_function(reader, call, called);
+}
+
+/* ---- new ---- */
+
+static struct wb_node *
+read_variable(struct wb_reader *reader, struct wb_variable *variable)
+{
+    struct wb_node *node = wb_new_node(reader, WB_VARIABLE);
+
+    node->variable = variable;
+    node->type = variable->type;
+    return node;
+}
+
+/* Behind it stands a list in braces, or a call of the constructor, which gets the memory. */
+struct wb_node *
+wb_read_new(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
+{
+    CXType made = clang_getPointeeType(clang_getCanonicalType(clang_getCursorType(cursor)));
+    struct wb_node *node = wb_new_node(reader, WB_SEQUENCE), *declare, *memory, **end;
+    CXCursor what = children->count ? wb_innermost(children->items[children->count - 1]) : cursor;
+
+    declare = wb_node_around(reader, WB_DECLARE, read_new_memory(reader, made));
+    declare->variable = WB_NEW(&reader->program->arena, struct wb_variable);
+    declare->variable->name = wb_name(reader->program, "");
+    declare->variable->type = declare->child->type;
+    memory = read_variable(reader, declare->variable);
+    node->child = declare;
+    node->type = memory->type;
+    end = &declare->next;
+    if (clang_getCursorKind(what) == CXCursor_InitListExpr) {
+        *end = wb_read_list(reader, wb_node_around(reader, WB_POINTEE, memory), what);
+        for (struct wb_node *each = *end; each; each = each->next) {
+            each->place = wb_place_of(reader, cursor);
+        }
+    }
+    else if (children->count > 0) {
+        struct wb_node *call = *end = wb_read_code(reader, what);
+        if (clang_getCursorKind(clang_getCursorReferenced(what)) == CXCursor_Constructor &&
+            call->kind == WB_CALL && call->child) {
+            memory->next = call->child->next;
+            call->child = memory;
+        }
+    }
+    while (*end) end = &(*end)->next;
+    *end = read_variable(reader, declare->variable);
+    return node;
+}
+
+/* ---- methods ---- */
+
+struct wb_node *
+wb_read_initialisers(struct wb_reader *reader, const struct wb_cursors *children,
+                     struct wb_node *body)
+{
+    struct wb_node *first = wb_new_node(reader, WB_SEQUENCE), **end = &first->child;
+
+    for (size_t i = 0; i + 1 < children->count; i++) {
+        CXCursor field = clang_getCursorReferenced(children->items[i]);
+        if (clang_getCursorKind(children->items[i]) != CXCursor_MemberRef ||
+            clang_getCursorKind(field) != CXCursor_FieldDecl ||
+            !clang_isExpression(clang_getCursorKind(children->items[i + 1]))) continue;
+        struct wb_node *member = wb_node_around(reader, WB_MEMBER, wb_read_self(reader));
+        member->field = wb_read_field(reader, field);
+        member->type = member->field->type;
+        member->arrow = true;
+        *end = wb_assignment(reader, children->items[i], member,
+                          wb_read_code(reader, children->items[i + 1]));
+        end = &(*end)->next;
+    }
+    *end = body;
+    return first;
+}
+
+struct wb_variable *
+wb_self_of(struct wb_reader *reader, CXCursor method)
+{
+    struct wb_variable *self = WB_NEW(&reader->program->arena, struct wb_variable);
+    CXType type = clang_getCursorType(clang_getCursorSemanticParent(method));
+
+    self->name = wb_name(reader->program, "this");
+    self->type = wb_pointer_type(reader, wb_read_type(reader, type));
+    return self;
+}
+
+struct wb_node *
+wb_read_self(struct wb_reader *reader)
+{
+    return reader->self ? read_variable(reader, reader->self) : wb_new_node(reader, WB_ANY);
+}
+
+struct wb_node *
+wb_read_object(struct wb_reader *reader, CXCursor call, CXCursor method)
+{
+    struct wb_node *node;
+    CXCursor object;
+
+    if (!wb_object_of(call, method, &object)) return wb_read_self(reader);
+    node = wb_read_code(reader, object);
+    return clang_getCanonicalType(clang_getCursorType(object)).kind == CXType_Pointer ? node :
+           wb_node_around(reader, WB_ADDRESS, node);
+}
+
+/* ---- variables ---- */
+
+/* A variable of type auto & is a reference to what it is bound to; one that holds an iterator is a
+ * pointer. */
+void
+wb_declare_as(struct wb_reader *reader, CXCursor declaration, struct wb_node *node)
+{
+    struct wb_type *type = node->child->type;
+    if (wb_holds_values_p(node->child)) {
+        node->variable->type = node->child->kind == WB_ADDRESS ?
+                               wb_pointer_type(reader, node->child->child->type) : type;
+    }
+    if (node->variable->reference) return;
+    CXType own = clang_getCursorType(declaration);
+    bool object = clang_getCanonicalType(own).kind == CXType_Record;
+
+    if (wb_without_casts(node->child)->kind == WB_CLOSURE) {
+        node->variable->closure = (struct wb_node *)wb_without_casts(node->child);
+    }
+    if (!type) return;
+    if (object && type->kind == WB_POINTER) node->variable->type = type;
+    if (own.kind != CXType_LValueReference || node->variable->type->kind == WB_VALUE) return;
+    if (type->kind != WB_VALUE && type->kind != WB_ARRAY) return;
+    node->variable->reference = true;
+    node->child = wb_pointer_to(reader, node->child);
+    node->variable->type = node->child->type;
+}
+
+/* ---- lambdas ---- */
+
+static const char *
+key_of_place(struct wb_reader *reader, CXCursor cursor)
+{
+    struct wb_place place = wb_place_of(reader, cursor);
+    char key[64];
+
+    snprintf(key, sizeof(key), ":%u:%u ", place.line, place.column);
+    size_t size = strlen(key) + strlen(reader->path) + 1;
+    char *whole = wb_arena_take(&reader->program->arena, size);
+    snprintf(whole, size, "%s%s", key, reader->path);
+    return wb_name(reader->program, whole);
+}
+
+struct wb_node *
+wb_read_lambda(struct wb_reader *reader, CXCursor cursor)
+{
+    struct wb_node *node = wb_new_node(reader, WB_CLOSURE);
+    struct wb_cursors all = {0};
+    unsigned count = 0;
+
+    node->function = wb_function_of(reader->program, key_of_place(reader, cursor), "lambda");
+    node->function->place = wb_place_of(reader, cursor);
+    wb_children(cursor, &all);
+    node->function->parameters = wb_arena_take(&reader->program->arena,
+                                               all.count * sizeof(*node->function->parameters));
+    for (size_t i = 0; i < all.count; i++) {
+        CXCursor child = all.items[i];
+        if (clang_getCursorKind(child) == CXCursor_ParmDecl) {
+            node->function->parameters[count++] = wb_read_variable(reader, child);
+        }
+        if (clang_getCursorKind(child) == CXCursor_CompoundStmt) {
+            node->child = wb_read_code(reader, child);
+        }
+    }
+    node->function->parameter_count = count;
+    free(all.items);
+    return node;
+}
+
+/* store(v): the code of the lambda runs here, with its parameters, and no more where it is made. */
+struct wb_node *
+wb_read_lambda_call(struct wb_reader *reader, CXCursor call)
+{
+    struct wb_node *node = wb_new_node(reader, WB_SEQUENCE), **end = &node->child, *closure;
+    int count = clang_Cursor_getNumArguments(call);
+
+    if (count < 1) return node;
+    closure = (struct wb_node *)wb_without_casts(wb_read_code(reader,
+                                                             clang_Cursor_getArgument(call, 0)));
+    if (closure->kind == WB_VARIABLE && closure->variable->closure) {
+        closure = closure->variable->closure;
+        closure->kind = WB_NUMBER;
+    }
+    else if (closure->kind != WB_CLOSURE) closure = wb_new_node(reader, WB_CLOSURE);
+    for (int i = 1; i < count; i++) {
+        struct wb_node *value = wb_read_code(reader, clang_Cursor_getArgument(call, (unsigned)i));
+        *end = value;
+        if (closure->function && (unsigned)i <= closure->function->parameter_count) {
+            struct wb_variable *parameter = closure->function->parameters[i - 1];
+            if (parameter->reference) value = wb_pointer_to(reader, value);
+            *end = wb_node_around(reader, WB_DECLARE, value);
+            (*end)->variable = parameter;
+            (*end)->place = wb_place_of(reader, call);
+        }
+        end = &(*end)->next;
+    }
+    *end = wb_new_node(reader, WB_CLOSURE);
+    (*end)->function = closure->function;
+    (*end)->child = closure->child;
+    return node;
+}
+
+/* A lambda that is called back is a function like any other. */
+void
+wb_make_function(struct wb_node *closure)
+{
+    closure->kind = WB_FUNCTION;
+    closure->function->body = closure->child;
+    closure->function->ours = true;
+    closure->child = NULL;
 }

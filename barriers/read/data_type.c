@@ -34,7 +34,8 @@ find_function_i(CXCursor cursor, CXCursor parent, CXClientData data)
 
     (void)parent;
     if (clang_getCursorKind(cursor) == CXCursor_DeclRefExpr &&
-        clang_getCursorKind(referenced) == CXCursor_FunctionDecl) {
+        (clang_getCursorKind(referenced) == CXCursor_FunctionDecl ||
+         clang_getCursorKind(referenced) == CXCursor_CXXMethod)) {
         *(CXCursor *)data = referenced;
         return CXChildVisit_Break;
     }

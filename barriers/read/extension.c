@@ -41,11 +41,12 @@ report_problem(struct wb_search *search, const char *path, const char *what)
 static const char *
 join_path(struct wb_search *search, const char *directory, const char *name)
 {
-    size_t size = strlen(directory) + strlen(name) + 2;
+    size_t length = strlen(directory), size = length + strlen(name) + 2;
     char *path = wb_arena_take(&search->arena, size);
+    const char *slash = length && directory[length - 1] == '/' ? "" : "/";
 
     if (*name == '/') snprintf(path, size, "%s", name);
-    else snprintf(path, size, "%s/%s", directory, name);
+    else snprintf(path, size, "%s%s%s", directory, slash, name);
     return path;
 }
 

@@ -150,7 +150,8 @@ wb_read_literal(struct wb_reader *reader, CXCursor cursor, const struct wb_curso
     struct wb_node *node = wb_new_node(reader, WB_SEQUENCE),
         *variable = wb_new_node(reader, WB_VARIABLE), **end = &node->child;
     struct wb_type *type = wb_read_type(reader, clang_getCursorType(cursor));
-    CXCursor list = children->count ? children->items[children->count - 1] : cursor;
+    bool bare = !children->count || clang_getCursorKind(cursor) == CXCursor_InitListExpr;
+    CXCursor list = bare ? cursor : children->items[children->count - 1];
 
     if (type->kind != WB_RECORD || clang_getCursorKind(list) != CXCursor_InitListExpr) {
         return wb_node_with(reader, WB_ANY, children);

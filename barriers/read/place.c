@@ -36,11 +36,12 @@ wb_key(struct wb_reader *reader, CXCursor cursor)
     const char *text = clang_getCString(usr), *key;
     bool here = clang_getCursorLinkage(cursor) == CXLinkage_Internal &&
                 wb_in_file_p(reader, clang_getCursorLocation(cursor));
-    size_t size = strlen(text) + strlen(reader->path) + 2;
+    const char *of = reader->values && wb_of_template_p(cursor) ? "<VALUE>" : "";
+    size_t size = strlen(text) + strlen(of) + strlen(reader->path) + 2;
     char *whole = malloc(size);
 
     if (!whole) wb_out_of_memory();
-    snprintf(whole, size, "%s %s", text, here ? reader->path : "");
+    snprintf(whole, size, "%s%s %s", text, of, here ? reader->path : "");
     key = wb_name(reader->program, whole);
     free(whole);
     clang_disposeString(usr);

@@ -3,13 +3,14 @@
 /* What the files of this folder share that walk clang's tree. No other file includes this
  * header, so no other file sees libclang.
  *
- *     source.c ---> types.c, data_type.c, body.c <---> literals.c, cplusplus.c
- *                                 |                                  each reads one kind of thing
+ *     source.c ---> types.c, data_type.c, body.c <---> calls.c, literals.c,
+ *                                 |              cplusplus.c, containers.c
+ *                                 |              each reads one kind of thing
  *                                 |
  *                                 v
  *                           tree.c, place.c        helpers that recurse into nothing
  *
- * body.c and the two behind it call each other: a struct literal contains expressions, and an
+ * body.c and the four behind it call each other: a struct literal contains expressions, and an
  * expression may be a struct literal. */
 #include <clang-c/Index.h>
 
@@ -35,6 +36,7 @@ struct wb_reader {
     struct wb_pending {             /* functions of headers whose bodies are still to be read */
         CXCursor            definition;
         struct wb_function *function;
+        bool                values;
     } *pending;
     size_t   pending_capacity, pending_count;
     struct wb_use {                 /* a use of a macro, in the file itself */
@@ -46,7 +48,9 @@ struct wb_reader {
     size_t   use_capacity, use_count;
     unsigned depth;                 /* of the tree, at the node that is read */
     bool     too_deep;              /* deeper code was left out */
+    bool     values;                /* what is read is of a template for VALUE: T is VALUE */
     bool     returns_reference;     /* the function that is read does */
+    struct wb_variable *self;       /* of C++, `this` in the method that is read; NULL: none */
 };
 
 /* The reader follows a tree no deeper than this. Nobody writes such code by hand. */
@@ -71,11 +75,22 @@ bool wb_among_p(const char *name, const char *const *names);
 void wb_children(CXCursor cursor, struct wb_cursors *children);
 void wb_add_cursor(struct wb_cursors *cursors, CXCursor cursor);
 
+/* Removes the first one. */
+void wb_drop_cursor(struct wb_cursors *cursors);
+
+/* True for what stands in C++'s namespace std. */
+bool wb_of_std_p(CXCursor cursor);
+
+/* True for what is made of a template of the extension itself. */
+bool wb_of_template_p(CXCursor cursor);
+
 struct wb_node *wb_new_node(struct wb_reader *reader, enum wb_node_kind kind);
 
 /* A node with one child. */
 struct wb_node *wb_node_around(struct wb_reader *reader, enum wb_node_kind kind,
                                struct wb_node *child);
+
+struct wb_type *wb_pointer_type(struct wb_reader *reader, struct wb_type *to);
 
 /* ---- place.c ---- */
 
@@ -103,23 +118,42 @@ bool wb_of_ruby_p(struct wb_reader *reader, CXCursor cursor);
 
 /* ---- types.c ---- */
 
-/* True if one of the type's typedefs is named VALUE. */
-bool wb_value_p(CXType type);
+/* True if one of the type's typedefs is named VALUE; or if it is T of a template that is read for
+ * VALUE. */
+bool wb_value_p(struct wb_reader *reader, CXType type);
 
 /* True for a reference, except that to a VALUE that is const: it is like the VALUE. */
-bool wb_reference_p(CXType type);
-
-/* True for what stands in C++'s namespace std. */
-bool wb_of_std_p(CXCursor cursor);
+bool wb_reference_p(struct wb_reader *reader, CXType type);
 
 /* What one of std's containers contains; of a map, the VALUE. The kind is CXType_Invalid if the
  * type is no container. */
-CXType wb_element_type(CXType type);
+CXType wb_element_type(struct wb_reader *reader, CXType type);
+
+/* True for a class of such a template, or a pointer to it, if VALUE is one of the arguments.
+ * libclang gives a template for VALUE and one for unsigned long the same code. */
+bool wb_values_p(struct wb_reader *reader, CXType type);
+
+/* The same for what an expression stands for, or points to. */
+bool wb_holds_values_p(const struct wb_node *node);
+
+/* True for a method that has `this`. */
+bool wb_method_p(CXCursor called);
+
+/* True for a call of a lambda. */
+bool wb_lambda_call_p(CXCursor called);
 
 struct wb_type *wb_read_type(struct wb_reader *reader, CXType type);
 struct wb_variable *wb_read_variable(struct wb_reader *reader, CXCursor declaration);
 struct wb_field *wb_read_field(struct wb_reader *reader, CXCursor declaration);
 struct wb_function *wb_read_function(struct wb_reader *reader, CXCursor declaration);
+
+/* ---- operators.c ---- */
+
+/* True if the operator of an expression with one operand is "!". */
+bool wb_not_p(struct wb_reader *reader, CXCursor cursor);
+
+/* The operator between the two operands, if it is one that conditions are made of. */
+enum wb_operator wb_operator_between(struct wb_reader *reader, CXCursor left, CXCursor right);
 
 /* ---- data_type.c ---- */
 
@@ -128,9 +162,32 @@ void wb_read_data_type(struct wb_reader *reader, CXCursor declaration);
 
 /* ---- body.c ---- */
 
+/* "to = what", at the place of the cursor. */
+struct wb_node *wb_assignment(struct wb_reader *reader, CXCursor cursor, struct wb_node *to,
+                              struct wb_node *what);
+
 /* A new node whose children are read from those cursors. */
 struct wb_node *wb_node_with(struct wb_reader *reader, enum wb_node_kind kind,
                              const struct wb_cursors *children);
+
+/* The expression below parentheses; below conversions, too. */
+CXCursor wb_without_parentheses(CXCursor cursor);
+CXCursor wb_innermost(CXCursor cursor);
+
+/* The children that are code, in place of what the list had. */
+void wb_code_children(CXCursor cursor, struct wb_cursors *children);
+
+/* Reads the children from index from on, and appends them to those of the node. */
+void wb_append_code(struct wb_reader *reader, struct wb_node *node,
+                    const struct wb_cursors *children, size_t from);
+
+bool wb_function_p(enum CXCursorKind kind);
+
+/* A function of a header, such as one behind a macro of Ruby's, is read when it is called. */
+void wb_request_body(struct wb_reader *reader, CXCursor declaration, struct wb_function *function);
+
+/* True for a reference through which the analysis can follow a VALUE. */
+bool wb_followed_reference_p(struct wb_reader *reader, CXType type, const struct wb_type *read);
 
 /* Reads a statement or an expression. */
 struct wb_node *wb_read_code(struct wb_reader *reader, CXCursor cursor);
@@ -138,16 +195,68 @@ struct wb_node *wb_read_code(struct wb_reader *reader, CXCursor cursor);
 /* Reads the code of a function from its definition. */
 void wb_read_body(struct wb_reader *reader, CXCursor definition, struct wb_function *function);
 
+/* ---- calls.c ---- */
+
+/* Reads a call. children: those of the cursor. */
+struct wb_node *wb_read_call(struct wb_reader *reader, CXCursor cursor,
+                             const struct wb_cursors *children);
+
 /* ---- cplusplus.c ---- */
 
-/* True if the method returns a reference to an element of a container. */
-bool wb_element_call_p(struct wb_reader *reader, CXCursor call, CXCursor method);
-
-/* Reads a call of std::swap and the like, or of a method of a container. Returns NULL if it is
- * another call. */
+/* Reads a call of std::swap and the like, or what containers.c reads. Returns NULL if it is another
+ * call. */
 struct wb_node *wb_read_std_call(struct wb_reader *reader, CXCursor call, CXCursor called);
 
-/* Reads "for (VALUE v : list)". children: the list, the variable, the body. */
+/* Reads "new node{v}". children: those of the cursor. */
+struct wb_node *wb_read_new(struct wb_reader *reader, CXCursor cursor,
+                            const struct wb_cursors *children);
+
+/* Reads a lambda as WB_CLOSURE; makes a function of it, for one that calls it back. */
+struct wb_node *wb_read_lambda(struct wb_reader *reader, CXCursor cursor);
+struct wb_node *wb_read_lambda_call(struct wb_reader *reader, CXCursor call);
+void wb_make_function(struct wb_node *closure);
+
+/* The body of a constructor, behind what it initialises. children: those of its definition. */
+struct wb_node *wb_read_initialisers(struct wb_reader *reader, const struct wb_cursors *children,
+                                     struct wb_node *body);
+
+/* A new variable for `this` in a method; what `this` is where the reader is; the address of the
+ * object whose method is called. */
+struct wb_variable *wb_self_of(struct wb_reader *reader, CXCursor method);
+struct wb_node *wb_read_self(struct wb_reader *reader);
+struct wb_node *wb_read_object(struct wb_reader *reader, CXCursor call, CXCursor method);
+
+/* Gives a variable the type that its value has for us. node: its declaration. */
+void wb_declare_as(struct wb_reader *reader, CXCursor declaration, struct wb_node *node);
+
+/* ---- containers.c ---- */
+
+/* A pointer to what the node stands for. */
+struct wb_node *wb_pointer_to(struct wb_reader *reader, struct wb_node *node);
+
+/* The object whose method is called: of "a.b(c)" the a, of "a[b]" too. Returns false if the call is
+ * none of a method. */
+bool wb_object_of(CXCursor call, CXCursor method, CXCursor *object);
+
+/* What a conversion makes of an object: of an atomic its VALUE, of a lambda the function. */
+struct wb_node *wb_read_converted(struct wb_reader *reader, CXCursor object);
+
+/* Reads a call of a method of a container, an iterator or a smart pointer; of a function of std
+ * that is about one; or "first" and "second" of a pair. Each returns NULL if it is something
+ * else. */
+struct wb_node *wb_read_std_method(struct wb_reader *reader, CXCursor call, CXCursor method);
+struct wb_node *wb_read_std_function(struct wb_reader *reader, CXCursor call, CXCursor called);
+struct wb_node *wb_read_std_member(struct wb_reader *reader, CXCursor member, CXCursor object);
+
+/* The declaration of a variable that stands for what the node stands for, or is a copy of it. */
+struct wb_node *wb_read_element_variable(struct wb_reader *reader, CXCursor declaration,
+                                         struct wb_node *element);
+
+/* "auto &[a, b] = pair". */
+bool wb_binding_p(CXCursor cursor);
+struct wb_node *wb_read_binding(struct wb_reader *reader, CXCursor binding);
+
+/* Reads "for (VALUE v : list)". children: the list and the variable, and the body. */
 struct wb_node *wb_read_range_for(struct wb_reader *reader, const struct wb_cursors *children);
 
 /* ---- literals.c ---- */

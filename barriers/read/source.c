@@ -74,7 +74,9 @@ read_pending(struct wb_reader *reader)
 {
     while (reader->pending_count > 0) {
         struct wb_pending pending = reader->pending[--reader->pending_count];
+        reader->values = pending.values;
         wb_read_body(reader, pending.definition, pending.function);
+        reader->values = false;
     }
 }
 
@@ -112,16 +114,26 @@ why_unread(enum CXErrorCode error)
     return error == CXError_Crashed ? "the compiler's library crashed on it" : "it cannot be read";
 }
 
+/* The C++ that g++ takes a file for without -std; libclang 14 would take an older one. */
+static const char *
+language_of(const char *path)
+{
+    const char *suffix = strrchr(path, '.');
+
+    return suffix && strcmp(suffix, ".c") ? "-std=gnu++17" : "-std=gnu17";
+}
+
 static enum CXErrorCode
 parse(CXIndex index, const struct wb_command *command, CXTranslationUnit *unit)
 {
-    const char **arguments = calloc(command->flag_count + 4, sizeof(*arguments));
+    const char **arguments = calloc(command->flag_count + 5, sizeof(*arguments));
     unsigned count = 0;
 
     if (!arguments) wb_out_of_memory();
     arguments[count++] = "clang";
     arguments[count++] = "-working-directory";
     arguments[count++] = command->directory;
+    arguments[count++] = language_of(command->path);
     for (unsigned i = 0; i < command->flag_count; i++) arguments[count++] = command->flags[i];
     arguments[count++] = "-w";
     unsigned options = CXTranslationUnit_KeepGoing | CXTranslationUnit_DetailedPreprocessingRecord;

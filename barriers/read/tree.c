@@ -44,6 +44,14 @@ wb_add_cursor(struct wb_cursors *cursors, CXCursor cursor)
     cursors->items[cursors->count++] = cursor;
 }
 
+void
+wb_drop_cursor(struct wb_cursors *cursors)
+{
+    if (cursors->count == 0) return;
+    cursors->count--;
+    memmove(cursors->items, cursors->items + 1, cursors->count * sizeof(*cursors->items));
+}
+
 static enum CXChildVisitResult
 add_child_i(CXCursor cursor, CXCursor parent, CXClientData data)
 {
@@ -57,6 +65,27 @@ wb_children(CXCursor cursor, struct wb_cursors *children)
 {
     children->count = 0;
     clang_visitChildren(cursor, add_child_i, children);
+}
+
+/* ---- of C++ ---- */
+
+/* Some libraries have a namespace within std. */
+bool
+wb_of_std_p(CXCursor cursor)
+{
+    CXString usr = clang_getCursorUSR(cursor);
+    static const char start[] = "c:@N@std@";
+    bool of_std = !strncmp(clang_getCString(usr), start, strlen(start));
+
+    clang_disposeString(usr);
+    return of_std;
+}
+
+bool
+wb_of_template_p(CXCursor cursor)
+{
+    return !clang_Cursor_isNull(clang_getSpecializedCursorTemplate(cursor)) &&
+           !wb_of_std_p(cursor);
 }
 
 /* ---- our tree ---- */
@@ -78,4 +107,13 @@ wb_node_around(struct wb_reader *reader, enum wb_node_kind kind, struct wb_node 
     node->child = child;
     if (kind == WB_POINTEE && child->type) node->type = child->type->to;
     return node;
+}
+
+struct wb_type *
+wb_pointer_type(struct wb_reader *reader, struct wb_type *to)
+{
+    struct wb_type *type = WB_NEW(&reader->program->arena, struct wb_type);
+
+    *type = (struct wb_type){ .kind = WB_POINTER, .to = to };
+    return type;
 }

@@ -36,28 +36,12 @@ add_field_i(CXCursor cursor, CXClientData data)
     return CXVisit_Continue;
 }
 
-static struct wb_record *
-read_record(struct wb_reader *reader, CXType type)
-{
-    CXCursor declaration = clang_getTypeDeclaration(type);
-    CXString spelling = clang_getTypeSpelling(type);
-    struct wb_record *record = wb_record_of(reader->program, wb_key(reader, declaration),
-                                            clang_getCString(spelling));
-
-    clang_disposeString(spelling);
-    if (!record->complete && clang_Type_getSizeOf(type) >= 0) {
-        struct wb_field **end = &record->fields;
-        void *arguments[] = {reader, &end, record};
-        record->size = clang_Type_getSizeOf(type);
-        record->complete = true; /* before its fields, which may point to it */
-        clang_Type_visitFields(type, add_field_i, arguments);
-    }
-    return record;
-}
-
 bool
-wb_value_p(CXType type)
+wb_value_p(struct wb_reader *reader, CXType type)
 {
+    if (reader->values && (type.kind == CXType_Unexposed || type.kind == CXType_ULong)) {
+        return clang_getCanonicalType(type).kind == CXType_ULong;
+    }
     for (;;) {
         CXCursor declaration;
         if (type.kind == CXType_Elaborated) type = clang_Type_getNamedType(type);
@@ -102,33 +86,23 @@ plain_p(CXType pointee, const struct wb_type *read)
 /* ---- of C++ ---- */
 
 bool
-wb_reference_p(CXType type)
+wb_reference_p(struct wb_reader *reader, CXType type)
 {
     if (type.kind != CXType_LValueReference && type.kind != CXType_RValueReference) return false;
     CXType to = clang_getPointeeType(type);
-    return !(clang_isConstQualifiedType(to) && wb_value_p(to));
-}
-
-/* Some libraries have a namespace within std. */
-bool
-wb_of_std_p(CXCursor cursor)
-{
-    CXString usr = clang_getCursorUSR(cursor);
-    static const char start[] = "c:@N@std@";
-    bool of_std = !strncmp(clang_getCString(usr), start, strlen(start));
-
-    clang_disposeString(usr);
-    return of_std;
+    return !(clang_isConstQualifiedType(to) && wb_value_p(reader, to));
 }
 
 CXType
-wb_element_type(CXType type)
+wb_element_type(struct wb_reader *reader, CXType type)
 {
-    static const char *const lists[] = {"array", "deque", "forward_list", "list", "multiset",
-                                        "priority_queue", "queue", "set", "stack",
-                                        "unordered_multiset", "unordered_set", "vector", NULL};
+    static const char *const lists[] = {"array", "atomic", "deque", "forward_list", "list",
+                                        "multiset", "optional", "priority_queue", "queue", "set",
+                                        "stack", "unordered_multiset", "unordered_set", "vector",
+                                        NULL};
     static const char *const maps[] = {"map", "multimap", "unordered_map", "unordered_multimap",
                                        NULL};
+    static const char *const tuples[] = {"pair", "tuple", NULL};
     CXCursor declaration = clang_getTypeDeclaration(type);
     CXString spelling = clang_getCursorSpelling(declaration);
     const char *name = clang_getCString(spelling);
@@ -139,10 +113,32 @@ wb_element_type(CXType type)
     }
     else if (wb_among_p(name, maps) && wb_of_std_p(declaration)) {
         element = clang_Type_getTemplateArgumentAsType(type, 1);
-        if (!wb_value_p(element)) element = clang_Type_getTemplateArgumentAsType(type, 0);
+        if (!wb_value_p(reader, element)) element = clang_Type_getTemplateArgumentAsType(type, 0);
+    }
+    else if (wb_among_p(name, tuples) && wb_of_std_p(declaration)) {
+        int count = clang_Type_getNumTemplateArguments(type);
+        for (int i = 0; i < count && !wb_value_p(reader, element); i++) {
+            element = clang_Type_getTemplateArgumentAsType(type, (unsigned)i);
+        }
     }
     clang_disposeString(spelling);
     return element;
+}
+
+/* What a smart pointer points to. CXType_Invalid: the type is no smart pointer. */
+static CXType
+owned_type(CXType type)
+{
+    static const char *const pointers[] = {"shared_ptr", "unique_ptr", NULL};
+    CXCursor declaration = clang_getTypeDeclaration(type);
+    CXString spelling = clang_getCursorSpelling(declaration);
+    CXType owned = { .kind = CXType_Invalid };
+
+    if (wb_among_p(clang_getCString(spelling), pointers) && wb_of_std_p(declaration)) {
+        owned = clang_Type_getTemplateArgumentAsType(type, 0);
+    }
+    clang_disposeString(spelling);
+    return owned;
 }
 
 /* A container of VALUEs, or of structs with VALUEs, is like an array of them. Returns NULL for any
@@ -157,7 +153,78 @@ read_container(struct wb_reader *reader, CXType type, CXType element)
            made->to->kind == WB_ARRAY ? made : NULL;
 }
 
+bool
+wb_lambda_call_p(CXCursor called)
+{
+    CXString name = clang_getTypeSpelling(clang_getCursorType(
+        clang_getCursorSemanticParent(called)));
+    bool lambda = clang_getCursorKind(called) == CXCursor_CXXMethod &&
+                  strstr(clang_getCString(name), "(lambda at ");
+
+    clang_disposeString(name);
+    return lambda;
+}
+
+bool
+wb_method_p(CXCursor called)
+{
+    return clang_getCursorKind(called) == CXCursor_CXXMethod && !clang_CXXMethod_isStatic(called) &&
+           !wb_lambda_call_p(called);
+}
+
+/* A class in a class of a template has no arguments of its own. */
+bool
+wb_values_p(struct wb_reader *reader, CXType type)
+{
+    CXType to = clang_getPointeeType(type);
+    bool values = false;
+
+    if (to.kind != CXType_Invalid) type = to;
+    int count = clang_Type_getNumTemplateArguments(type);
+    if (!wb_of_template_p(clang_getTypeDeclaration(clang_getCanonicalType(type)))) return false;
+    if (count <= 0) return reader->values;
+    for (int i = 0; i < count && !values; i++) {
+        values = wb_value_p(reader, clang_Type_getTemplateArgumentAsType(type, (unsigned)i));
+    }
+    return values;
+}
+
+bool
+wb_holds_values_p(const struct wb_node *node)
+{
+    const struct wb_type *type = node->kind == WB_ADDRESS && node->child ? node->child->type :
+                                 node->type;
+
+    if (type && type->kind == WB_POINTER) type = type->to;
+    return type && type->kind == WB_RECORD && type->record->values;
+}
+
 /* ---- any type ---- */
+
+static struct wb_record *
+read_record(struct wb_reader *reader, CXType type)
+{
+    const bool outer = reader->values;
+
+    reader->values = wb_values_p(reader, type);
+    type = clang_getCanonicalType(type);
+    CXCursor declaration = clang_getTypeDeclaration(type);
+    CXString spelling = clang_getTypeSpelling(type);
+    struct wb_record *record = wb_record_of(reader->program, wb_key(reader, declaration),
+                                            clang_getCString(spelling));
+
+    clang_disposeString(spelling);
+    record->values = reader->values;
+    if (!record->complete && clang_Type_getSizeOf(type) >= 0) {
+        struct wb_field **end = &record->fields;
+        void *arguments[] = {reader, &end, record};
+        record->size = clang_Type_getSizeOf(type);
+        record->complete = true; /* before its fields, which may point to it */
+        clang_Type_visitFields(type, add_field_i, arguments);
+    }
+    reader->values = outer;
+    return record;
+}
 
 struct wb_type *
 wb_read_type(struct wb_reader *reader, CXType type)
@@ -165,19 +232,33 @@ wb_read_type(struct wb_reader *reader, CXType type)
     static struct wb_type other = { .kind = WB_OTHER };
     struct wb_type *made;
 
-    if (wb_value_p(type)) return new_type(reader, type, WB_VALUE);
-    CXType element = wb_element_type(type);
+    if (wb_value_p(reader, type)) return new_type(reader, type, WB_VALUE);
+    CXType element = wb_element_type(reader, type);
+    CXType owned = owned_type(type);
+    if (owned.kind != CXType_Invalid) {
+        made = new_type(reader, type, WB_POINTER);
+        made->to = wb_read_type(reader, owned);
+        return made;
+    }
     if (element.kind != CXType_Invalid && (made = read_container(reader, type, element))) {
         return made;
     }
     type = without_typedefs(type);
     /* typeof, attributes, templates */
-    if (type.kind == CXType_Unexposed) type = clang_getCanonicalType(type);
+    if (type.kind == CXType_Unexposed || type.kind == CXType_Auto) {
+        CXType canonical = clang_getCanonicalType(type);
+        if (canonical.kind != CXType_Record) type = canonical; /* a record has its arguments */
+        else {
+            made = new_type(reader, type, WB_RECORD);
+            made->record = read_record(reader, type);
+            return made;
+        }
+    }
     switch (type.kind) {
       case CXType_Pointer:
       case CXType_LValueReference:
       case CXType_RValueReference:
-        if (type.kind != CXType_Pointer && !wb_reference_p(type)) {
+        if (type.kind != CXType_Pointer && !wb_reference_p(reader, type)) {
             return wb_read_type(reader, clang_getPointeeType(type)); /* no more than a VALUE */
         }
         made = new_type(reader, type, WB_POINTER);
@@ -248,14 +329,15 @@ static struct wb_variable *
 read_local(struct wb_reader *reader, CXCursor declaration)
 {
     if (reader->locals.count * 2 >= reader->locals.capacity) grow_locals(reader);
-    struct wb_local *local = local_at(&reader->locals, declaration.data[0]);
+    const void *key = (const char *)declaration.data[0] + reader->values;
+    struct wb_local *local = local_at(&reader->locals, key);
     if (!local->declaration) {
-        local->declaration = declaration.data[0];
+        local->declaration = key;
         local->variable = WB_NEW(&reader->program->arena, struct wb_variable);
         local->variable->name = wb_spelling(reader, declaration);
         local->variable->type = wb_read_type(reader, clang_getCursorType(declaration));
         local->variable->reference = local->variable->type->kind == WB_POINTER &&
-                                     wb_reference_p(clang_getCursorType(declaration));
+                                     wb_reference_p(reader, clang_getCursorType(declaration));
         reader->locals.count++;
     }
     return local->variable;
@@ -314,6 +396,7 @@ only_read(CXCursor declaration)
                 (unsigned)i)));
         if (clang_isConstQualifiedType(pointee)) bits |= (uint64_t)1 << i;
     }
+    if (wb_method_p(declaration)) bits = bits << 1 | (clang_CXXMethod_isConst(declaration) != 0);
     return bits;
 }
 

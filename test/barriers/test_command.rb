@@ -17,6 +17,7 @@ class TestBarriersCommand < Test::Unit::TestCase
     in_gem do |gem|
       write_makefile("#{gem}/ext/it")
       result = barriers(gem)
+      assert_equal([result.out, result.err], barriers("#{gem}/").then { [_1.out, _1.err] })
       assert_equal([["it.c", 5, %w[first]]], result.told.map { |each| [each.file, each.line, each.fields] })
       assert_match(%r{\A\S+/ext/it/it\.c:5:}, result.out)
       assert_equal("heapprof barriers: #{gem}/ext/it: 1 store without a write barrier; 1 of 1 type of typed data is WB_PROTECTED\n", result.err)

@@ -29,7 +29,22 @@ class TestBarriersWays < Test::Unit::TestCase
     node: "n = p->head; n->value = v",
     tail: "while (n->next) n = n->next; n->value = v",
     linked: "n = ALLOC(struct node); n->value = v; p->head = n",
+    reserved: "reserve(p)[0] = v, of a function that allocates p->many and returns it",
+    made: "make_node(p)->value = v, of a function that puts a new node into p->head",
+    last: "p->last->value = v, where the list is marked from p->head on",
+    appended: "free_node(p)->value = v, of a function that returns p->last, the node behind it, or a new one",
     table: "st_insert(p->table, k, v)",
+    # what the source does not call a VALUE, or does not say where it is
+    slots: "VALUE *slots[] = {&p->a, &p->b}; *slots[i] = v",
+    grid: "p->grid[i][j] = v",
+    line: "line = ALLOC_N(VALUE, 4); line[0] = v; p->grid[i] = line",
+    words: "((uintptr_t *)p)[1] = (uintptr_t)v",
+    untyped: "p->pointer = (void *)v, of a field that is marked as a VALUE",
+    walked: "st_insert(p->walked, k, v), of a table that st_foreach marks",
+    update: "st_update(p->walked, k, update_i, v)",
+    atomic: "__atomic_store_n(&p->a, v, __ATOMIC_SEQ_CST)",
+    exchange: "RUBY_ATOMIC_VALUE_EXCHANGE(p->b, v)",
+    block: "memcpy(p->many, values, sizeof(values)), with a pointer",
     # copies
     copy: "p->part = part",
     literal: "p->part = (struct part){ .two = v }",
@@ -54,9 +69,24 @@ class TestBarriersWays < Test::Unit::TestCase
     swap: "std::swap(p->b, v)",
     vector: "p->vector.push_back(v)",
     map: "p->map[k] = v",
+    indexed: "p->vector[i] = v",
+    iterator: "auto it = p->map.find(k); it->second = v",
+    range: "for (auto &each : p->vector) each = v",
+    fill: "std::fill(p->vector.begin(), p->vector.end(), v)",
+    whole: "p->vector = std::move(values)",
+    optional: "p->optional = v",
+    binding: "auto &[first, second] = p->pair; first = v",
+    lambda: "auto store = [&](VALUE given) { p->b = given; }; store(v)",
+    method: "p->set(v)",
+    returned: "p->slot(c) = v, of a method that returns a reference",
+    constructor: "p->node.reset(new Node(v))",
   }.freeze
 
-  CPLUSPLUS = %i[reference swap vector map].freeze
+  # Those that the class HeapProfWays does not have.
+  CLASSES = {
+    HeapProfContainers: %i[reference swap vector map indexed iterator range fill whole optional binding lambda method returned constructor],
+    HeapProfHidden: %i[slots grid line words untyped walked update atomic exchange block],
+  }.freeze
   SUBJECT = "#{BUILD}/ext/-test-/heapprof_ways"
 
   def test_the_table_has_each_way_of_the_sources
@@ -76,7 +106,7 @@ class TestBarriersWays < Test::Unit::TestCase
     out, err, status = Open3.capture3(EnvUtil.rubybin, "--disable-gems", "-", stdin_data: <<~RUBY)
       require "-test-/heapprof_ways"
       calls = #{WAYS.keys.inspect}.flat_map do |way|
-        klass = #{CPLUSPLUS.inspect}.include?(way) ? HeapProfContainers : HeapProfWays
+        klass = Object.const_get(#{CLASSES.inspect}.find { |_, ways| ways.include?(way) }&.first || :HeapProfWays)
         %w[bad good].map { |kind| [klass.new, "\#{kind}_\#{way}", Object.new] }
       end
       4.times { GC.start }

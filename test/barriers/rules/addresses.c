@@ -9,6 +9,23 @@ given_to_a_function_that_may_store(int argc, VALUE *argv, VALUE self)
     return self;
 }
 
+/* What fills memory with bytes stores no object; what sorts stores those that are there. */
+static int
+compare(const void *one, const void *other)
+{
+    return memcmp(one, other, sizeof(VALUE));
+}
+
+VALUE
+given_to_one_that_stores_no_other(VALUE self)
+{
+    struct pair *pair = get_pair(self);
+
+    memset(pair->list, 0, sizeof(pair->list));
+    qsort(pair->list, 4, sizeof(VALUE), compare);
+    return self;
+}
+
 extern void set_point(struct point *point);
 extern void look_at_point(const struct point *point);
 

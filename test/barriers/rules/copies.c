@@ -65,3 +65,45 @@ to_a_variable(VALUE self)
     copy.first = copy.second;
     return copy.first;
 }
+
+/* ---- arrays of structs ---- */
+
+struct table {
+    struct point points[2];
+};
+
+static void
+table_mark(void *data)
+{
+    struct table *table = (struct table *)data;
+
+    for (int i = 0; i < 2; i++) rb_gc_mark(table->points[i].label);
+}
+
+static const rb_data_type_t table_type = {
+    .wrap_struct_name = "table",
+    .function = {.dmark = table_mark, .dfree = RUBY_DEFAULT_FREE},
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
+};
+
+VALUE
+table_copy(VALUE self, VALUE other)
+{
+    struct table *to = rb_check_typeddata(self, &table_type),
+        *from = rb_check_typeddata(other, &table_type);
+
+    *to = *from; // error points[].label
+    RB_OBJ_WRITTEN(self, Qundef, to->points[0].label);
+    return self;
+}
+
+VALUE
+table_copy_with_barriers(VALUE self, VALUE other)
+{
+    struct table *to = rb_check_typeddata(self, &table_type),
+        *from = rb_check_typeddata(other, &table_type);
+
+    *to = *from;
+    for (int i = 0; i < 2; i++) RB_OBJ_WRITTEN(self, Qundef, to->points[i].label);
+    return self;
+}

@@ -1,0 +1,194 @@
+/* calls.c - reads calls: which function is called, with which arguments; which functions are Ruby's
+ * methods, and which are called back. */
+#include "barriers/read/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "barriers/known.h"
+
+/* Ruby's headers write a function's name in parentheses to avoid a macro of that name.
+ * libclang does not resolve such a call, so the name is taken out of the parentheses. */
+static CXCursor
+called_by(CXCursor cursor, const struct wb_cursors *children)
+{
+    CXCursor called = clang_getCursorReferenced(cursor), named;
+    struct wb_cursors inner = {0};
+
+    if (wb_function_p(clang_getCursorKind(called)) || children->count == 0) return called;
+    named = wb_without_parentheses(children->items[0]);
+    /* the conversion to a function pointer */
+    if (clang_getCursorKind(named) == CXCursor_UnexposedExpr) {
+        wb_code_children(named, &inner);
+        if (inner.count == 1) named = wb_without_parentheses(inner.items[0]);
+    }
+    free(inner.items);
+    return clang_getCursorReferenced(named);
+}
+
+/* libclang evaluates a literal below a conversion, but not a bare one. The name of a method
+ * has no escapes. */
+static const char *
+without_quotes(struct wb_reader *reader, const char *literal)
+{
+    size_t length = strlen(literal);
+
+    if (length < 2 || literal[0] != '"') return literal;
+    return wb_name(reader->program,
+                   wb_arena_text(&reader->program->arena, literal + 1, length - 2));
+}
+
+/* A function that is passed behind a name, as to rb_define_method, is a Ruby method of that
+ * name. */
+static void
+read_method(struct wb_reader *reader, const struct wb_node *function, CXCursor name)
+{
+    CXCursor literal = wb_innermost(name);
+
+    if (clang_getCursorKind(literal) != CXCursor_StringLiteral) return;
+    const char *text = without_quotes(reader, wb_spelling(reader, literal));
+    struct wb_method *method = WB_NEW(&reader->program->arena, struct wb_method);
+    *method = (struct wb_method){text, function->function, reader->program->methods};
+    reader->program->methods = method;
+}
+
+static void
+read_methods(struct wb_reader *reader, const struct wb_node *arguments,
+             const struct wb_cursors *cursors)
+{
+    size_t at = 0;
+
+    for (const struct wb_node *name = arguments; name && name->next && at < cursors->count;
+         name = name->next, at++) {
+        const struct wb_node *function = wb_without_casts(name->next);
+        if (name->kind == WB_NUMBER && function->kind == WB_FUNCTION) {
+            read_method(reader, function, cursors->items[at]);
+        }
+    }
+}
+
+/* A callback is called at once by the function that it is passed to. So its caller counts as
+ * code that is read. */
+static void
+read_callbacks(const struct wb_function *called, const struct wb_node *argument)
+{
+    for (unsigned i = 0; argument; argument = argument->next, i++) {
+        struct wb_node *given = (struct wb_node *)wb_without_casts(argument);
+        if (!wb_callback_of(called, i)) continue;
+        if (given->kind == WB_CLOSURE) wb_make_function(given);
+        else if (given->kind != WB_FUNCTION) continue;
+        else given->function->addressed--;
+        given->function->called = true;
+    }
+}
+
+/* An argument for a reference is its address. */
+static void
+pass_references(struct wb_reader *reader, struct wb_node **argument, CXType function)
+{
+    int count = clang_getNumArgTypes(function);
+
+    for (int i = 0; i < count && *argument; i++, argument = &(*argument)->next) {
+        CXType type = clang_getArgType(function, (unsigned)i);
+        struct wb_node *next = (*argument)->next;
+        if (type.kind == CXType_LValueReference && (*argument)->kind == WB_VARIABLE) {
+            (*argument)->variable->changed = true;
+        }
+        if (!wb_followed_reference_p(reader, type, wb_read_type(reader, type))) continue;
+        *argument = wb_node_around(reader, WB_ADDRESS, *argument);
+        (*argument)->child->next = NULL;
+        (*argument)->next = next;
+    }
+}
+
+/* What a call returns a reference to. */
+static struct wb_node *
+pointee_of(struct wb_reader *reader, struct wb_node *call, struct wb_type *type)
+{
+    call->type = type;
+    return wb_node_around(reader, WB_POINTEE, call);
+}
+
+/* True for a call of a method of a template for VALUE, or of a function of a template that gets
+ * one. object: NULL if it is no method. */
+static bool
+for_values_p(struct wb_reader *reader, CXCursor call, CXCursor called,
+             const struct wb_node *object)
+{
+    int count = clang_Cursor_getNumArguments(call);
+    bool values = object && wb_holds_values_p(object);
+
+    if (!wb_of_template_p(called)) return false;
+    values |= wb_values_p(reader, clang_getCursorType(call)); /* a constructor */
+    for (int i = 0; i < count && !values; i++) {
+        CXType type = clang_getCursorType(clang_Cursor_getArgument(call, (unsigned)i));
+        CXType to = clang_getPointeeType(type);
+        values = wb_value_p(reader, to.kind == CXType_Invalid ? type : to) ||
+                 wb_values_p(reader, type);
+    }
+    return values;
+}
+
+/* The first child is what is called, except for operators of C++. So the arguments come from
+ * libclang's list. */
+struct wb_node *
+wb_read_call(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
+{
+    CXCursor called = called_by(cursor, children);
+    int count = clang_Cursor_getNumArguments(cursor);
+    struct wb_cursors arguments = {0};
+    struct wb_node *node = wb_read_std_call(reader, cursor, called), *first;
+    int declared = clang_getNumArgTypes(clang_getCursorType(called));
+
+    if (node) return node;
+    if (wb_lambda_call_p(called)) return wb_read_lambda_call(reader, cursor);
+    for (int i = 0; i < count; i++) {
+        wb_add_cursor(&arguments, clang_Cursor_getArgument(cursor, (unsigned)i));
+    }
+    node = wb_new_node(reader, WB_CALL);
+    struct wb_node *object = wb_method_p(called) ? wb_read_object(reader, cursor, called) : NULL;
+    const bool outer = reader->values, values = for_values_p(reader, cursor, called, object);
+    if (wb_function_p(clang_getCursorKind(called))) {
+        reader->values = values;
+        node->function = wb_read_function(reader, called);
+        node->function->called = true;
+        wb_request_body(reader, called, node->function);
+        reader->values = outer;
+    }
+    else if (children->count > 0) node->child = wb_read_code(reader, children->items[0]);
+    else node->child = wb_new_node(reader, WB_ANY);
+    if (object) node->child = object;
+    if (clang_getCursorKind(called) == CXCursor_Constructor) {
+        node->child = wb_new_node(reader, WB_ANY); /* the object: wb_read_new knows it */
+    }
+    first = node->child;
+    /* of an operator that is a method, the first argument is the object */
+    if (first && node->function && count == declared + 1) wb_drop_cursor(&arguments);
+    wb_append_code(reader, node, &arguments, 0);
+    reader->values = values;
+    pass_references(reader, first ? &first->next : &node->child, clang_getCursorType(called));
+    reader->values = outer;
+    read_methods(reader, first ? first->next : node->child, &arguments);
+    if (node->function) read_callbacks(node->function, node->child);
+    free(arguments.items);
+    node->place = wb_place_of(reader, cursor);
+    reader->values = values;
+    node->type = wb_read_type(reader, clang_getCursorType(cursor));
+    reader->values = outer;
+    if (node->function && count == 2 && !strcmp(node->function->name, "operator=") &&
+        !node->function->ours && !wb_of_template_p(called)) {
+        node->kind = WB_ASSIGN;
+        if (node->child->kind == WB_ADDRESS) { /* the object of a method */
+            node->child->child->next = node->child->next;
+            node->child = node->child->child;
+        }
+        node->type = node->child->type;
+        node->function = NULL;
+    }
+    CXType result = clang_getCursorResultType(called);
+    reader->values = values;
+    struct wb_type *type = wb_read_type(reader, result);
+    bool reference = node->kind == WB_CALL && wb_followed_reference_p(reader, result, type);
+    reader->values = outer;
+    return reference ? pointee_of(reader, node, type) : node;
+}
