@@ -58,6 +58,7 @@
     WORD(INTERVAL,   "--interval",    "BYTES",   "A sample is taken every BYTES allocated") \
     WORD(MALLOC,     "--malloc",      "WHOSE",   "Whose malloc'ed memory is counted") \
     WORD(SIGNAL,     "--signal",      "NAME",    "The signal at which a profile is written") \
+    WORD(AT,         "--at",          "MARKS",   "Marks of memory at which a profile is written") \
     WORD(TIMEOUT,    "--timeout",     "SECONDS", "How long it waits at most") \
     WORD(STOP,       "--stop",        "WHOM",    "What is stopped while it is read") \
     WORD(THREADS,    "--threads",     NULL,      "Each thread by itself") \

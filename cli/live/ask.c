@@ -105,7 +105,7 @@ given_up_p(const struct cli_ask *ask)
     return cli_interrupted && !ask->to_the_end;
 }
 
-/* Waits until no other reader asks. */
+/* Waits until it can be asked. */
 static bool
 open_request(struct attach_request *request, struct attach_vm *vm, struct cli_ask *ask,
              int64_t until)
@@ -116,12 +116,10 @@ open_request(struct attach_request *request, struct attach_vm *vm, struct cli_as
         enum attach_request_lock lock = attach_request_open(request, vm, error);
         if (lock == ATTACH_REQUEST_OPEN) return true;
         attach_request_close(request);
-        if (lock == ATTACH_REQUEST_IMPOSSIBLE) {
+        if (lock == ATTACH_REQUEST_IMPOSSIBLE || given_up_p(ask) ||
+            rb_heapprof_clock_ns(CLOCK_MONOTONIC) > until) {
             snprintf(ask->error, sizeof(ask->error), "%s", error);
-            return false;
-        }
-        if (given_up_p(ask) || rb_heapprof_clock_ns(CLOCK_MONOTONIC) > until) {
-            say(ask, vm, "another heapprof asks it for something; try again when that has ended");
+            ask->refused = lock == ATTACH_REQUEST_IMPOSSIBLE;
             return false;
         }
         pause_a_moment(vm->target);
@@ -182,6 +180,7 @@ static bool
 finish(struct attach_request *request, struct cli_ask *ask)
 {
     strcpy(ask->answer, request->answer);
+    ask->refused = request->state == ATTACH_REQUEST_REFUSED;
     if (request->state == ATTACH_REQUEST_DONE) return true;
     if (request->state == ATTACH_REQUEST_ENDED) say(ask, request->vm, "it has ended");
     else say(ask, request->vm, "%s", request->answer);
@@ -210,7 +209,7 @@ cli_ask(const struct cli *cli, struct attach_vm *vm, struct cli_ask *ask)
 
 static int
 ask_one(const struct cli *cli, struct attach_target *target, struct cli_ask ask,
-        void (*say)(const struct attach_target *target))
+        void (*say)(const struct cli_ask *ask, const struct attach_target *target))
 {
     char error[ATTACH_TARGET_ERROR_MAX];
     struct attach_vm *vm = attach_vm_open(target, error);
@@ -219,13 +218,13 @@ ask_one(const struct cli *cli, struct attach_target *target, struct cli_ask ask,
     bool done = cli_ask(cli, vm, &ask);
     attach_vm_close(vm);
     if (!done) return cli_wrong(cli, "%s", ask.error);
-    say(target);
+    say(&ask, target);
     return CLI_DONE;
 }
 
 int
 cli_ask_each(struct cli *cli, const struct cli_ask *ask,
-             void (*say)(const struct attach_target *target))
+             void (*say)(const struct cli_ask *ask, const struct attach_target *target))
 {
     int status = CLI_DONE;
 

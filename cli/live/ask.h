@@ -12,6 +12,7 @@ struct cli_ask {
     uint64_t for_ms;         /* a run ends by itself after that time; 0: never */
     long     seconds;        /* how long to wait until the process begins */
     bool     to_the_end;     /* ^C withdraws nothing: the caller tidies up */
+    bool     refused;        /* it cannot be asked, or has answered that it does not do it */
     char     answer[ATTACH_REQUEST_ANSWER_MAX];
     char     error[ATTACH_TARGET_ERROR_MAX + ATTACH_REQUEST_ANSWER_MAX]; /* "process 12: ..." */
 };
@@ -24,6 +25,6 @@ bool cli_ask(const struct cli *cli, struct attach_vm *vm, struct cli_ask *ask);
 /* Asks each process that the command line names. say tells the user of one that has done it. Ends
  * the command, and returns its status; unless that is CLI_DONE, the user was told why. */
 int cli_ask_each(struct cli *cli, const struct cli_ask *ask,
-                 void (*say)(const struct attach_target *target));
+                 void (*say)(const struct cli_ask *ask, const struct attach_target *target));
 
 #endif

@@ -5,8 +5,9 @@
 #include "report/text.h"
 
 static void
-say(const struct attach_target *target)
+say(const struct cli_ask *ask, const struct attach_target *target)
 {
+    (void)ask;
     report_print(stdout, "%s is no longer profiled\n", target->name);
 }
 

@@ -163,7 +163,7 @@ read_comments(struct cli_point *point, const struct heapprof_model *model)
     point->pid = number(model, "pid: ");
     point->mark = rb_heapprof_model_comment(model, HEAPPROF_COMMENT_MARK);
     point->largest = rb_heapprof_model_comment(model, HEAPPROF_COMMENT_LARGEST);
-    point->copied = rb_heapprof_model_comment(model, HEAPPROF_COMMENT_COPY) != NULL;
+    point->copied = rb_heapprof_model_comment(model, HEAPPROF_COMMENT_COPY);
     point->kinds[CLI_POINT_OTHERS] = (double)number(model, HEAPPROF_COMMENT_OTHERS);
     point->limit_name = "";
     if (limit && (at = strstr(limit, of))) {

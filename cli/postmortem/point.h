@@ -35,7 +35,7 @@ struct cli_point {
                                               known */
     double   caller_bytes;
     const char *largest;                   /* "300 bytes, 42 convert", a process; NULL: none */
-    bool     copied;                       /* a copy has written it: the program was stuck */
+    const char *copied;                    /* why a copy has written it; NULL: none has */
     uint64_t pid;                          /* 0: not known */
 };
 

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/version.h"
+#include "cli/postmortem/holder.h"
 #include "cli/postmortem/over_time.h"
 #include "cli/postmortem/point.h"
 #include "cli/several.h"
@@ -38,6 +40,7 @@ struct postmortem {
     const char **names;
     size_t count;
     size_t other_files;          /* of other processes */
+    struct cli_holder holder;
 };
 
 /* ---- amounts ---- */
@@ -107,7 +110,11 @@ put_head(const struct postmortem *postmortem)
         if (last->reached) printf("; it was reached %" PRIu64 " times before", last->reached);
         putchar('\n');
     }
-    if (last->copied)
+    if (last->copied && !strcmp(last->copied, HEAPPROF_CRASHED))
+        puts("the last file was written by a copy: the program has crashed");
+    else if (last->copied && !strcmp(last->copied, HEAPPROF_USED_UP))
+        puts("the last file was written by a copy: the program had no memory left");
+    else if (last->copied)
         puts("the last file was written by a copy: the program was in C code, and did not answer");
 }
 
@@ -245,6 +252,8 @@ put_rest(const struct postmortem *postmortem)
                      postmortem->names[count - 1]);
     else report_print(stdout, "Next: heapprof top %s\n", postmortem->names[0]);
     report_print(stdout, "      heapprof view %s\n", postmortem->names[count - 1]);
+    if (postmortem->holder.last)
+        report_print(stdout, "      heapprof graph report %s\n", postmortem->holder.last);
 }
 
 static bool
@@ -262,6 +271,9 @@ put(const struct postmortem *postmortem)
     if (room) {
         put_head(postmortem);
         put_verdict(postmortem, line);
+        room = cli_holder_put(&postmortem->holder, postmortem->cli);
+    }
+    if (room) {
         put_points(postmortem, shown, count);
         fputs(lines, stdout);
         room = cli_over_time_labels(stdout, &files);
@@ -318,6 +330,8 @@ show(struct postmortem *postmortem, struct heapprof_model **models)
         if (!cli_point_read(&postmortem->points[i], models[i])) return cli_wrong(cli, "no memory");
     }
     choose_process(postmortem);
+    if (!cli_holder_find(&postmortem->holder, postmortem->names, postmortem->count))
+        return cli_wrong(cli, "no memory");
     cli_page();
     if (!put(postmortem)) return cli_wrong(cli, "no memory");
     return cli_finish(cli);
@@ -343,6 +357,7 @@ run(struct cli *cli)
     }
     while (read > 0) rb_heapprof_model_free(models[--read]);
     free(models);
+    cli_holder_free(&postmortem.holder);
     free(postmortem.points);
     free(postmortem.names);
     return status;
@@ -371,7 +386,10 @@ const struct cli_command cli_postmortem_command = {
         "\n"
         "The kinds of a process add up to its RSS. Of several files, the verdict is the kind that\n"
         "grew most from the first to the last; of one file, the largest. With files of several\n"
-        "processes, that which had most in memory at the end is shown.",
+        "processes, that which had most in memory at the end is shown.\n"
+        "\n"
+        "Beside a file may stand a dump of all objects (.rbgraph), which the process has written\n"
+        "if there was room. The first and the last of them tell who holds what grew.",
     .options = options,
     .examples = examples,
     .least = 1,

@@ -1,7 +1,8 @@
 /* confine.c - limits of the kernel, and a filter of system calls (seccomp).
  *
  *     call is in the list ------------------> allowed
- *     openat: flags that write -------------> EPERM, otherwise allowed
+ *     openat: flags that write -------------> EPERM, otherwise allowed; with `asks` those that make
+ *                                             or empty a file, or also read it
  *     ptrace: a request that only reads ----> allowed, otherwise EPERM
  *     any other call -----------------------> EPERM
  *
@@ -79,18 +80,22 @@ static const uint16_t calls[] = {
 # endif
 };
 
+/* What asking a process needs, too. */
+static const uint16_t asking[] = { SYS_flock, SYS_pidfd_getfd };
+
 static const uint16_t requests[] = {
     PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_LISTEN, PTRACE_CONT, PTRACE_DETACH, PTRACE_PEEKDATA,
     PTRACE_GETREGSET, PTRACE_GETEVENTMSG, PTRACE_GETSIGINFO,
 };
 
 # define COUNT(array) (sizeof(array) / sizeof(*(array)))
-# define WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)
+# define MAKES (O_RDWR | O_CREAT | O_TRUNC)
+# define WRITES (O_WRONLY | MAKES)
 # define ARGUMENT(number) \
      ((uint32_t)offsetof(struct seccomp_data, args) + (number) * (uint32_t)sizeof(uint64_t))
 
 struct filter {
-    struct sock_filter steps[2 * COUNT(calls) + 2 * COUNT(requests) + 32];
+    struct sock_filter steps[2 * COUNT(calls) + 2 * COUNT(asking) + 2 * COUNT(requests) + 32];
     unsigned short count;
 };
 
@@ -120,28 +125,31 @@ allow_if_equal(struct filter *filter, uint32_t value)
     end_with(filter, SECCOMP_RET_ALLOW);
 }
 
-/* Opening a file, by a call that has its flags in that argument. */
+/* Opening a file without these flags, by a call that has them in that argument. */
 static void
-allow_to_read(struct filter *filter, uint32_t call, uint32_t flags)
+allow_to_open(struct filter *filter, uint32_t call, uint32_t flags, uint32_t forbidden)
 {
     add(filter, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, call);
     load(filter, ARGUMENT(flags));
-    add(filter, BPF_JMP | BPF_JSET | BPF_K, 1, 0, WRITES);
+    add(filter, BPF_JMP | BPF_JSET | BPF_K, 1, 0, forbidden);
     end_with(filter, SECCOMP_RET_ALLOW);
     end_with(filter, SECCOMP_RET_ERRNO | EPERM);
 }
 
 static void
-make(struct filter *filter)
+make(struct filter *filter, bool asks)
 {
+    uint32_t forbidden = asks ? MAKES : WRITES;
+
     load(filter, offsetof(struct seccomp_data, arch));
     add(filter, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, ARCHITECTURE);
     end_with(filter, SECCOMP_RET_ERRNO | EPERM);
     load(filter, offsetof(struct seccomp_data, nr));
     for (size_t i = 0; i < COUNT(calls); i++) allow_if_equal(filter, calls[i]);
-    allow_to_read(filter, SYS_openat, 2);
+    for (size_t i = 0; asks && i < COUNT(asking); i++) allow_if_equal(filter, asking[i]);
+    allow_to_open(filter, SYS_openat, 2, forbidden);
 # ifdef SYS_open
-    allow_to_read(filter, SYS_open, 1);
+    allow_to_open(filter, SYS_open, 1, forbidden);
 # endif
     add(filter, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SYS_ptrace);
     end_with(filter, SECCOMP_RET_ERRNO | EPERM);
@@ -151,11 +159,11 @@ make(struct filter *filter)
 }
 
 static void
-filter_calls(void)
+filter_calls(bool asks)
 {
     struct filter filter = {.count = 0};
 
-    make(&filter);
+    make(&filter, asks);
     struct sock_fprog program = {filter.count, filter.steps};
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
@@ -164,8 +172,9 @@ filter_calls(void)
 #else
 
 static void
-filter_calls(void)
+filter_calls(bool asks)
 {
+    (void)asks;
 }
 
 #endif
@@ -178,5 +187,5 @@ cli_confine(const struct cli_confinement *confinement)
 
     set_limits(confinement);
     if (confinement->priority) setpriority(PRIO_PROCESS, 0, priority);
-    filter_calls();
+    filter_calls(confinement->asks);
 }

@@ -32,12 +32,20 @@ static const struct cli_option options[] = {
     { CLI_LISTEN, NULL,
       "Listen there: the path of a socket file, or 127.0.0.1:6066 (default: the file "
       "heapprof.sock in /run, or in XDG_RUNTIME_DIR if you are not root)" },
+    { CLI_AT, NULL,
+      "Have each process write a profile when its memory crosses a mark: 85% of its limit, a size "
+      "such as 512m of RSS, or up to four of these, as 70%/90%" },
+    { CLI_OUTPUT, NULL,
+      "Name of the profiles of --at, as of `heapprof start` (default: heapprof-%p.pb.gz where the "
+      "process was started)" },
     { 0 }
 };
 
 static const struct cli_example examples[] = {
     { "heapprof serve", "profiles of every Ruby of this host, at a socket file" },
     { "heapprof serve --listen 127.0.0.1:6066", "the same at a port" },
+    { "heapprof serve --at=85% -o '/var/tmp/%e-%p.pb.gz'",
+      "the same; each Ruby writes a profile before it is killed for its memory" },
     { "go tool pprof http://127.0.0.1:6066/4242/debug/pprof/heap",
       "Go's tools connect only to a port" },
     { 0 }
@@ -45,7 +53,7 @@ static const struct cli_example examples[] = {
 
 const struct cli_command cli_serve_command = {
     .name = "serve",
-    .arguments = "[--listen=PATH | --listen=ADDRESS:PORT]",
+    .arguments = "[options]",
     .summary = "Serve the profiles of all Ruby processes of a host over HTTP",
     .description =
         "Finds the Ruby processes that it may read, and serves the profiles of each under the\n"
@@ -67,7 +75,13 @@ const struct cli_command cli_serve_command = {
         "Each request is read by a process of its own. At most 4 heaps, 4 changes of a heap, 64\n"
         "profiles over time and 8 looks at threads are read at once. Further requests wait for\n"
         "their turn. If 256 wait already, the answer is 503. A client that goes away frees its\n"
-        "place at once.",
+        "place at once.\n"
+        "\n"
+        "With --at it also asks each Ruby that it finds, once, to write a profile when its memory\n"
+        "crosses a mark, as `heapprof start --at PID` does; new processes within five seconds. A\n"
+        "line on stderr says what comes of it. Processes that were started with marks of their\n"
+        "own keep these, and one that was started with RUBY_HEAPPROF=locked refuses. They go on\n"
+        "when the server ends.",
     .readers = "with HEAPPROF_TOKEN set, everybody who sends it, as \"Authorization: Bearer "
                "TOKEN\" or ?token=TOKEN, reads all that this\n"
                "program may read; it may listen at addresses of other hosts then. Without it, a "
@@ -84,5 +98,6 @@ const struct cli_command cli_serve_command = {
     .least = 0,
     .most = 0,
     .operand = CLI_OTHER,
+    .writes_output = true,
     .run = run,
 };

@@ -57,13 +57,14 @@
 #include "cli/serve/jobs.h"
 #include "cli/serve/list.h"
 #include "cli/serve/listen.h"
+#include "cli/serve/marks.h"
 
 #define ANSWER_BYTES_MOST ((size_t)256 << 20)
 
 /* A connection may have a descriptor for its answer, too. Results of workers that run have less
  * than DESCRIPTORS_APART. */
 enum { CONNECTIONS_MOST = 2048, DESCRIPTORS_APART = 128 };
-enum { ACCEPTED_AT_ONCE = 32 };
+enum { ACCEPTED_AT_ONCE = 32, LIST_SECONDS = 5 };
 enum { ASK_SECONDS = 10, DOOR_SECONDS = 60, WAIT_SECONDS = 300, SENT_SECONDS = 10 };
 enum { PACE_SECONDS = 10, PACE_BYTES = 16384 * PACE_SECONDS, IGNORED_MOST = 1 << 20 };
 
@@ -106,6 +107,7 @@ struct server {
     struct cli_door door;
     struct cli_list list;
     struct cli_jobs jobs;
+    struct cli_marks marks;
     const char *token;               /* NULL without a token */
     struct cli_request request;      /* the one that is being read */
 };
@@ -554,6 +556,19 @@ on_child(evutil_socket_t signal, short events, void *data)
     cli_door_reap(&server->door);
     cli_list_reap(&server->list);
     cli_jobs_reap(&server->jobs);
+    cli_marks_reap(&server->marks);
+    cli_marks_look(&server->marks, &server->list.host, server->list.listed_ns);
+}
+
+/* New processes are to be found although no client asks for the list. */
+static void
+on_time(evutil_socket_t none, short events, void *data)
+{
+    struct server *server = data;
+
+    (void)none;
+    (void)events;
+    cli_list_begin(&server->list);
 }
 
 static void
@@ -568,9 +583,9 @@ stop(evutil_socket_t signal, short events, void *data)
 
 /* Adds an event; NULL is no memory for it. */
 static bool
-add(struct event *event)
+add(struct event *event, const struct timeval *time)
 {
-    return event && event_add(event, NULL) == 0;
+    return event && event_add(event, time) == 0;
 }
 
 static bool
@@ -581,17 +596,21 @@ run(struct server *server)
         evsignal_new(server->base, SIGTERM, stop, server->base),
         evsignal_new(server->base, SIGCHLD, on_child, server),
         event_new(server->base, server->listener, EV_READ | EV_PERSIST, on_accept, server),
+        event_new(server->base, -1, EV_PERSIST, on_time, server),
     };
+    static const struct timeval time = { LIST_SECONDS, 0 };
     size_t count = sizeof(events) / sizeof(*events);
     bool added = true;
 
-    for (size_t i = 0; i < count; i++) added &= add(events[i]);
+    for (size_t i = 0; i + 1 < count; i++) added &= add(events[i], NULL);
+    if (cli_marks_p(&server->marks)) added &= add(events[count - 1], &time);
     if (added) {
         cli_list_begin(&server->list); /* the first one takes the longest */
         event_base_dispatch(server->base);
     }
     while (!TAILQ_EMPTY(&server->connections)) close_connection(TAILQ_FIRST(&server->connections));
     cli_jobs_free(&server->jobs);
+    cli_marks_free(&server->marks);
     cli_list_free(&server->list);
     cli_door_free(&server->door);
     for (size_t i = 0; i < count; i++) {
@@ -640,6 +659,7 @@ cli_serve(struct cli *cli, const char *where)
     server = (struct server){.cli = cli, .token = getenv("HEAPPROF_TOKEN")};
     if (server.token && !*server.token)
         return cli_wrong(cli, "HEAPPROF_TOKEN is empty: unset it, or give it a token");
+    if (!cli_marks_init(&server.marks, cli)) return CLI_USAGE;
     TAILQ_INIT(&server.connections);
     LIST_INIT(&server.parties);
     cli_door_init(&server.door, on_judged);

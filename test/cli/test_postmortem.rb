@@ -3,6 +3,7 @@
 # test_postmortem.rb - heapprof postmortem (cli/postmortem): what filled memory, of files whose contents are known here. Processes
 # that die, and what they leave, are in test/ruby/test_marks.rb.
 
+require_relative "lib/graph_bytes"
 require_relative "lib/heapprof_command"
 
 class TestPostmortem < Test::Unit::TestCase
@@ -97,6 +98,37 @@ class TestPostmortem < Test::Unit::TestCase
       assert_include out, "the limit is 512 MB (memory.max), and the last file was written at 429 MB; it was reached 31 times before\n"
       assert_include out, "the last file was written by a copy: the program was in C code, and did not answer\n"
       assert_match(/^00:01:40 +85% +429 MB /, out)
+    end
+  end
+
+  def test_a_crash_is_told
+    postmortem(file(100, mark: nil, comments: ["written by a copy: the program crashed"])) do |out|
+      assert_include out, "the last file was written by a copy: the program has crashed\n"
+    end
+    postmortem(file(100, mark: nil, comments: ["written by a copy: memory was used up"])) do |out|
+      assert_include out, "the last file was written by a copy: the program had no memory left\n"
+    end
+  end
+
+  # What they are compared to is in test_marks.rb, with dumps of a process.
+  def test_dumps_beside_the_files
+    graph = GraphBytes.new
+    graph.root(:GLOBAL, "$cache", graph.object("Array", 40))
+    dump = graph.bytes
+    in_directory do
+      paths = [file(100), file(160, strings: 50)].each_with_index.map { |bytes, i| write("#{i}.pb.gz", bytes) }
+      said = -> { heapprof!("postmortem", *paths).out }
+      plain = said.()
+      File.write("0.rbgraph", "no dump")
+      assert_equal plain, said.()
+      File.binwrite("1.rbgraph", dump)
+      assert_equal "#{plain}      heapprof graph report 1.rbgraph\n", said.()
+      File.binwrite("0.rbgraph", dump)
+      assert_equal "#{plain}      heapprof graph report 1.rbgraph\n", said.(), "nothing grew"
+      File.binwrite("0.rbgraph", dump[0...-20])
+      ran = heapprof("postmortem", *paths)
+      assert_equal [0, "#{plain}      heapprof graph report 1.rbgraph\n"], [ran.status, ran.out]
+      assert_match(/\Aheapprof postmortem: 0\.rbgraph: .*\n\z/, ran.err)
     end
   end
 

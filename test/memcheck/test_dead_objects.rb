@@ -150,6 +150,12 @@ class TestHeapprofDeadObjects < Test::Unit::TestCase
     assert_equal [42, false, ["use_static"]], [ran.status, ran.json["processes"].fetch(0)["decided"], uses(ran).map { |record| record["function"] }]
   end
 
+  # As glibc does that finds its lists broken, and C++ with an exception that nobody catches.
+  def test_a_process_that_aborts_has_its_uses
+    ran = memcheck({ "one" => ["D.keep_static", "GC.start", "D.use_static; Process.kill(:ABRT, Process.pid); sleep"] })
+    assert_equal [42, false, ["use_static"]], [ran.status, ran.json["processes"].fetch(0)["decided"], uses(ran).map { |record| record["function"] }]
+  end
+
   # What is no dead object is for MRI's handler, as without.
   def test_a_stack_overflow_is_an_error_of_ruby_as_ever
     ran = memcheck({ "one" => ["def deep = deep", "begin; deep; rescue SystemStackError; D.keep_static; end", "GC.start; D.use_static"] })

@@ -10,12 +10,16 @@ require_relative "../cli/lib/heapprof_command"
 class TestHeapProfMarks < Test::Unit::TestCase
   include HeapProfTest
 
-  # For scripts: bytes of RSS; waits for a file of that mark, and returns its name.
+  # For scripts: bytes of RSS; waits for a file of that mark, or a dump, and returns its name.
   TOOLS = <<~'RUBY'
     $stdout.sync = true
     def rss = File.read("/proc/self/statm").split[1].to_i * 4096
     def file_at(mark, pid = $$)
       sleep 0.005 until (path = Dir["heapprof-#{pid}-at#{mark}-*.pb.gz"].first)
+      path
+    end
+    def dump_at(mark)
+      sleep 0.005 until (path = Dir["heapprof-#{$$}-at#{mark}-*.rbgraph"].first)
       path
     end
     def native(name, *types, returns)
@@ -25,7 +29,9 @@ class TestHeapProfMarks < Test::Unit::TestCase
     end
   RUBY
 
-  def run_marked(script, settings, env: {}, prefix: [], **options)
+  # Without dumps of all objects, which go on when a program has ended, unless `graph` is true.
+  def run_marked(script, settings, env: {}, prefix: [], graph: false, **options)
+    settings += ",graph=0" unless graph
     path = write_file("app.rb", TOOLS + script)
     command = prefix + [EnvUtil.rubybin, "--disable-gems", path]
     Open3.popen3(clean(env.merge("RUBY_HEAPPROF" => settings)), *command, pgroup: true, **options) do |input, out, err, process|
@@ -103,6 +109,7 @@ class TestHeapProfMarks < Test::Unit::TestCase
 
   # Starts the script, waits for a file of that mark while it is stuck, and lets it go on.
   def stuck(settings, mark, script, env: {})
+    settings += ",graph=0"
     in_directory do
       path = write_file("app.rb", TOOLS + STUCK + script)
       Open3.popen3(clean(env.merge("RUBY_HEAPPROF" => settings)), EnvUtil.rubybin, "--disable-gems", path) do |input, out, err, process|
@@ -250,6 +257,77 @@ class TestHeapProfMarks < Test::Unit::TestCase
     end
   end
 
+  # ---- all objects, too ----
+
+  # Grows to each mark, and waits for its file; with a dump, for that, too.
+  GROWS = <<~'RUBY'
+    class Cart
+      def add(item) = (@items ||= []) << item
+    end
+    CART = Cart.new
+    def grow(megabytes) = loop { rss < megabytes << 20 ? CART.add("x" * 20_000) : break }
+  RUBY
+
+  def test_a_mark_has_all_objects_dumped
+    in_directory do
+      ran = run_marked(GROWS + <<~'RUBY', "at=80m/140m", graph: true)
+        [80, 140].each do |megabytes|
+          grow(megabytes)
+          file_at("#{megabytes}m")
+          puts dump_at("#{megabytes}m")
+        end
+      RUBY
+      assert_equal ["", true], [ran.err, ran.status.success?]
+      dumps = ran.out.lines(chomp: true)
+      assert_equal %w[at80m-1 at140m-2], dumps.map { |path| path[/at.*(?=\.rbgraph)/] }
+      dumps.each do |path|
+        assert_equal 0o100600, File.stat(path).mode
+        assert_operator heapprof!("graph", "info", "--json", path).json["objects"], :>, 3000
+      end
+      said = heapprof!("postmortem", *Dir["*-at*.pb.gz"]).out
+      grew = said[/^Who holds what grew: ([\d.]+) MB more, most of it in constant CART -> @items \(Array\): /, 1]
+      assert_operator grew.to_f, :>, 40, said
+      assert_equal "      heapprof graph report #{dumps.last}", said.lines(chomp: true).last
+      assert_operator said.lines.size, :<=, 50
+    end
+  end
+
+  # When the second file is there, our thread is done with the first.
+  def test_nothing_is_dumped_if_that_is_not_wanted
+    in_directory do
+      ran = run_marked(GROWS + "grow(80); file_at('80m'); grow(140); file_at('140m')", "at=80m/140m")
+      assert_equal ["", true], [ran.err, ran.status.success?]
+      assert_empty Dir["*.rbgraph"]
+    end
+  end
+
+  def test_nothing_is_dumped_if_memory_is_too_short_for_a_copy
+    in_directory do
+      ran = run_marked(GROWS + <<~'RUBY', "at=95%/98%,interval=64k", graph: true, rlimit_as: ADDRESS_SPACE)
+        used = -> { File.read("/proc/self/statm").to_i * 4096 }
+        kept = []
+        [95, 98].each do |percent|
+          kept << "x" * (1 << 20) while used.call < 900 * (percent + 0.2) / 100 * (1 << 20)
+          file_at(percent)
+        end
+      RUBY
+      assert_equal ["", true], [ran.err, ran.status.success?]
+      assert_empty Dir["*-at95-*.rbgraph"]
+    end
+  end
+
+  # The first and the last tell what grew; the last may not become whole.
+  def test_three_dumps_are_kept
+    in_directory do
+      ran = run_marked(GROWS + <<~'RUBY', "at=80m/95m/110m/125m", graph: true)
+        dumps = [80, 95, 110, 125].map { |megabytes| grow(megabytes); dump_at("#{megabytes}m") }
+        sleep 0.005 while File.exist?(dumps[1])
+        puts dumps - Dir["*.rbgraph"] == [dumps[1]]
+      RUBY
+      assert_equal ["true\n", ""], [ran.out, ran.err]
+    end
+  end
+
   # ---- limits ----
 
   ADDRESS_SPACE = 900 << 20
@@ -314,13 +392,14 @@ class TestHeapProfMarks < Test::Unit::TestCase
 
   LIMIT = 300 << 20
 
-  # Each says first what it takes, then waits for the file of a mark, and takes the rest.
+  # Each says first what it takes, then waits for the files of a mark, and takes the rest. The copy that writes the first dump takes memory of
+  # the group, too; that of the second dies first.
   WAYS = {
     "strings" => [<<~'RUBY', /\AVerdict: strings\. .* more than/],
       kept = []
       more = ->(bytes) { kept << "x" * 20_000 until kept.size * 20_000 > bytes }
       more.(170 << 20)
-      file_at("50")
+      file_at("50") && dump_at("50")
       more.(270 << 20)
       file_at("85")
       more.(1 << 40)
@@ -330,7 +409,7 @@ class TestHeapProfMarks < Test::Unit::TestCase
       kept = nil
       more = ->(bytes) { 1000.times { kept = Node.new(kept, [kept]) } while rss < bytes }
       more.(170 << 20)
-      file_at("50")
+      file_at("50") && dump_at("50")
       more.(270 << 20)
       file_at("85")
       more.(1 << 40)
@@ -339,7 +418,7 @@ class TestHeapProfMarks < Test::Unit::TestCase
       malloc, memset = native("malloc", :SIZE_T, :VOIDP), native("memset", :VOIDP, :INT, :SIZE_T, :VOIDP)
       more = ->(bytes) { memset.call(malloc.call(1 << 20), 1, 1 << 20) while rss < bytes }
       more.(170 << 20)
-      file_at("50")
+      file_at("50") && dump_at("50")
       more.(270 << 20)
       file_at("85")
       more.(1 << 40)
@@ -349,7 +428,7 @@ class TestHeapProfMarks < Test::Unit::TestCase
       kept = []
       fill = ->(bytes) { 1000.times { kept << Object.new } while rss < bytes }
       fill.(170 << 20)
-      file_at("50")
+      file_at("50") && dump_at("50")
       fill.(235 << 20)
       kept.select!.with_index { |_, i| i % 200 == 0 }
       GC.start
@@ -362,7 +441,7 @@ class TestHeapProfMarks < Test::Unit::TestCase
       more = ->(megabytes) { spawn({ "RUBY_HEAPPROF" => nil }, File.readlink("/proc/self/exe"), "--disable-gems", "-e", "$kept = 'x' * (#{megabytes} << 20); sleep", %i[out err] => File::NULL) }
       $kept = "x" * (20 << 20)
       more.(130)
-      file_at("50")
+      file_at("50") && dump_at("50")
       more.(110)
       file_at("85")
       more.(300)
@@ -371,8 +450,8 @@ class TestHeapProfMarks < Test::Unit::TestCase
   }.freeze
 
   def die(script, prefix: [], **options)
-    ran = run_marked(script, "at=50%/85%,interval=16k", prefix: prefix, **options)
-    files = Dir["*-at*"].sort_by { |path| path[/-(\d+)\.pb/, 1].to_i }
+    ran = run_marked(script, "at=50%/85%,interval=16k", prefix: prefix, graph: true, **options)
+    files = Dir["*-at*.pb.gz"].sort_by { |path| path[/-(\d+)\.pb/, 1].to_i }
     assert_equal %w[50 85], files.map { |path| path[/-at(\d+)-/, 1] }, ran.err
     files.each { |path| assert_explained path }
     [ran, files, heapprof!("postmortem", *files.reverse).out]

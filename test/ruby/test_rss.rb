@@ -332,7 +332,7 @@ class TestHeapProfRss < Test::Unit::TestCase
     before = ladder
     strings = Array.new(100_000) { "x" * 1000 }
     GC.start
-    assert_in_delta 100 * MEGA, growth(before)[:rss_malloc], 10 * MEGA + 5.7 * Math.sqrt(100 * MEGA * 524_288)
+    assert_in_delta 100 * MEGA, growth(before)[:rss_malloc], 10 * MEGA + 5.7 * Math.sqrt(100 * MEGA * 65_536)
     strings.clear
     GC.start
     assert_ladder unexplained: TELLS ? 0.05 : 1

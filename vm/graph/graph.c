@@ -95,7 +95,7 @@ write_stopped(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *sh
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
     bool before = rb_heapprof_gc_begin_still();
-    if (rb_heapprof_on) rb_heapprof_gc_resolve_all();
+    if (rb_heapprof_on) rb_heapprof_gc_settle_all();
     note_process(dump);
     dump->baseline = rb_heapprof_gc_graph_baseline_p();
     child = write_or_clone(dump, shared, error);

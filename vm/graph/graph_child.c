@@ -25,10 +25,7 @@
 struct heapprof_graph_shared *
 rb_heapprof_graph_share(void)
 {
-    void *shared = mmap(NULL, sizeof(struct heapprof_graph_shared), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-    return shared == MAP_FAILED ? NULL : shared;
+    return rb_heapprof_child_share(sizeof(struct heapprof_graph_shared));
 }
 
 void

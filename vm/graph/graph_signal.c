@@ -187,11 +187,15 @@ ended_p(void)
 }
 
 static bool
-short_enough_p(void)
+short_enough_p(double *expected)
 {
-    double expected = (double)rb_heapprof_graph_expected_pause_ns() / 1e9;
+    *expected = (double)rb_heapprof_graph_expected_pause_ns() / 1e9;
+    return config.max_pause_seconds == 0 || *expected <= config.max_pause_seconds;
+}
 
-    if (config.max_pause_seconds == 0 || expected <= config.max_pause_seconds) return true;
+static bool
+answer_too_long(double expected)
+{
     return answer(false, "no dump: the program would wait for about %.3f s, and max_pause is %g",
                   expected, config.max_pause_seconds);
 }
@@ -220,9 +224,10 @@ static bool
 dump(const char *template)
 {
     char path[PATH_MAX] = "the file";
+    double expected;
 
     if (!ended_p()) return answer(false, "no dump: the one before is still being written");
-    if (!short_enough_p()) return false;
+    if (!short_enough_p(&expected)) return answer_too_long(expected);
     int error = name_file(template, path, sizeof(path)) ? dump_to(path) : ENAMETOOLONG;
     return error ? answer(false, "cannot write %s: %s", path, strerror(error))
                  : answer(true, "%s", path);
@@ -241,6 +246,18 @@ rb_heapprof_graph_dump_as_asked(const char *template)
         return answer(false, "the name of the file has to be absolute");
     rb_heapprof_graph_prepare_soon();
     return dump(template);
+}
+
+bool
+rb_heapprof_graph_dump_beside(const char *path, pid_t *copy)
+{
+    double expected;
+
+    if (!ended_p() || !short_enough_p(&expected)) return false;
+    rb_heapprof_graph_prepare_soon();
+    bool begun = dump_to(path) == 0;
+    *copy = (pid_t)rb_heapprof_graph_asked.child;
+    return begun;
 }
 
 static bool

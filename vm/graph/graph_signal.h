@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Which signal asks for a dump, and what came of the last one. `heapprof graph dump` reads it
  * from outside, by the descriptor. answers is written last: when it grows, the other fields are
@@ -26,5 +27,9 @@ void rb_heapprof_graph_signal_start(const char *settings, const char *directory)
  * template (%p, %n). Returns whether a child writes it; the answer says the rest. Called by our
  * thread, with the GVL. */
 bool rb_heapprof_graph_dump_as_asked(const char *template);
+
+/* The same beside a profile, to this path, and without an answer for anybody outside: *copy is the
+ * pid of the child. */
+bool rb_heapprof_graph_dump_beside(const char *path, pid_t *copy);
 
 #endif

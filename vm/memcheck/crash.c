@@ -1,8 +1,10 @@
 /* crash.c - a last will: a process that has used a dead object may crash of it. So MRI's crash
- * report has a file written with the uses that were seen.
+ * report has a file written with the uses that were seen, and so has abort(): glibc calls it where
+ * it finds its lists broken, C++ for an exception that nobody catches.
  *
  *     crash --> rb_bug --> crash_i --> a stack of its own --> fork --> child: the file
- *               (alternate signal stack, 16 KB)                        parent: waits, then abort
+ *     abort() --> SIGABRT --> on_abort --^   (alternate signal         parent: waits, then abort
+ *                                             stack, 16 KB)
  *
  * The crash may have come inside malloc. Then the child waits for a lock that nobody lets go, until
  * an alarm ends it: there is no file. Blocks that are left are not searched, because the process is
@@ -13,17 +15,15 @@
 #include "gc/book/state.h"
 #include "internal/error.h"
 #include "vm/memcheck/memcheck.h"
+#include "vm/run/child.h"
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
 
-enum { STACK_BYTES = 512 * 1024, SECONDS = 20 };
+enum { SECONDS = 20 };
 
 static struct {
     const char *(*path)(void);
-    ucontext_t back, there;
     bool begun;
 } crash;
 
@@ -59,22 +59,36 @@ write_in_child(void)
 }
 
 static void
-crash_i(FILE *out, void *unused)
+write_last_uses(void)
 {
     if (crash.begun || !rb_heapprof_on || rb_heapprof.tables.uses.count == 0) return;
     crash.begun = true;
-    void *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                       0);
-    if (stack == MAP_FAILED || getcontext(&crash.there) != 0) return;
-    crash.there.uc_stack = (stack_t){ .ss_sp = stack, .ss_size = STACK_BYTES };
-    crash.there.uc_link = &crash.back;
-    makecontext(&crash.there, write_in_child, 0);
-    swapcontext(&crash.back, &crash.there);
+    rb_heapprof_on_own_stack(write_in_child);
+}
+
+static void
+crash_i(FILE *out, void *unused)
+{
+    write_last_uses();
+}
+
+/* The signal has its own effect again (SA_RESETHAND), and has it when this returns. */
+static void
+on_abort(int signal)
+{
+    write_last_uses();
+    raise(signal);
 }
 
 void
 rb_heapprof_crash_start(const char *(*path)(void))
 {
+    struct sigaction action = { .sa_flags = SA_ONSTACK | SA_RESETHAND }, before;
+
     crash.path = path;
     rb_bug_reporter_add(crash_i, NULL);
+    action.sa_handler = on_abort;
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGABRT, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+        sigaction(SIGABRT, &action, NULL);
 }

@@ -19,6 +19,9 @@
 #include "os/clock.h"
 #include "profiler/options.h"
 #include "vm/graph/graph_signal.h"
+#include "vm/run/environment.h"
+#include "vm/run/flush.h"
+#include "vm/run/marks.h"
 #include "vm/run/run.h"
 #include "vm/thread/own_thread.h"
 #include <stdarg.h>
@@ -52,16 +55,56 @@ answer(bool done, const char *format, ...)
 
 /* ---- what can be asked for ---- */
 
-/* Why these settings cannot be those of a run that begins now; NULL if they can. */
+/* Why these settings cannot be those of a run that begins now; NULL if they can. A run that goes on
+ * can get marks. */
 static const char *
 refusal_of(const struct heapprof_options *options)
 {
-    if (rb_heapprof_on) return "it is profiled already";
+    if (options->at[0] && rb_heapprof_marks_on_p())
+        return "it writes at marks of its own already, and these stay";
+    if (rb_heapprof_on && !options->at[0]) return "it is profiled already";
+    if (rb_heapprof_on && term.until_ns && rb_heapprof.epoch == term.epoch)
+        return "it is profiled for a time, which has to end first";
     if (rb_heapprof_options_periodic_p(options))
         return "every and signal have to be set when a program starts";
-    if (options->at[0]) return "at has to be set when a program starts";
     if (options->memcheck) return "memcheck has to be set when a program starts";
+    if (options->at[0] && !options->out[0]) return "out= has no file name, which at needs";
+    const char *refusal = options->at[0] ? rb_heapprof_marks_remark(options) : NULL;
+    if (refusal || rb_heapprof_on) return refusal;
     return options->malloc_all ? rb_heapprof_gc_malloc_all_refusal() : NULL;
+}
+
+/* Returns whether files can be written at its marks; if so, the answer is the first one. */
+static bool
+marks_possible_p(const struct heapprof_options *options)
+{
+    char path[PATH_MAX];
+    int error = rb_heapprof_marks_check(options, rb_heapprof_environment_directory(), path);
+
+    if (error) answer(false, "cannot write %.400s: %s", path, rb_heapprof_flush_explain(error));
+    else answer(true, "%s", path);
+    return error == 0;
+}
+
+static void
+start_marks(const struct heapprof_options *options, bool begun)
+{
+    int error = rb_heapprof_marks_start(options, rb_heapprof_environment_directory(),
+                                        rb_heapprof_graph_dump_beside);
+
+    if (error == 0) return;
+    answer(false, "nothing can be written at marks: %s", strerror(error));
+    if (begun) rb_heapprof_stop();
+}
+
+static void
+begin_term(void)
+{
+    uint64_t for_ms = rb_heapprof_request.for_ms;
+
+    term.epoch = rb_heapprof.epoch;
+    term.until_ns = for_ms && for_ms < INT64_MAX / MS_NS / 2 ?
+        rb_heapprof_bell_now() + (int64_t)for_ms * MS_NS : 0;
 }
 
 static void
@@ -76,13 +119,12 @@ start(const char *settings)
         return;
     }
     const char *refusal = refusal_of(&options);
-    if (!refusal && !rb_heapprof_start_with(&options)) refusal = "it ends";
+    bool begins = !rb_heapprof_on;
     answer(!refusal, "%s", refusal ? refusal : "");
-    if (refusal) return;
-    term.epoch = rb_heapprof.epoch;
-    uint64_t for_ms = rb_heapprof_request.for_ms;
-    term.until_ns = for_ms && for_ms < INT64_MAX / MS_NS / 2 ?
-        rb_heapprof_bell_now() + (int64_t)for_ms * MS_NS : 0;
+    if (refusal || (options.at[0] && !marks_possible_p(&options))) return;
+    if (begins && !rb_heapprof_start_with(&options)) answer(false, "it ends");
+    else if (options.at[0]) start_marks(&options, begins);
+    if (begins && rb_heapprof_on) begin_term();
 }
 
 static void

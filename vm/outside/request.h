@@ -9,7 +9,8 @@
 
 enum heapprof_request_what {
     HEAPPROF_REQUEST_NOTHING,
-    HEAPPROF_REQUEST_START,      /* text: settings, as RUBY_HEAPPROF has them */
+    HEAPPROF_REQUEST_START,      /* text: settings, as RUBY_HEAPPROF has them. With marks, the
+                                    answer is the first file */
     HEAPPROF_REQUEST_STOP,
     HEAPPROF_REQUEST_DUMP        /* text: the file. The answer is in rb_heapprof_graph_asked, too */
 };

@@ -5,7 +5,8 @@
  *     its copy                                   '──▶ snapshot ─ encode ─ write ─ _exit
  *
  *   I1  The words of gc/book/sequence.c are even and equal before and after the copying. So the
- *       tables of the copy are those of one moment, though other threads ran meanwhile.
+ *       tables of the copy are those of one moment, though other threads ran meanwhile. The copy
+ *       waits until its parent has seen that, so one that is thrown away has written nothing.
  *   I2  The copy has one thread, and no lock is given back in it. It asks malloc for nothing: what it
  *       encodes lies in memory set aside (base/aside). What malloc says of itself is measured before.
  *   I3  A copy that waits for a lock all the same, or reads what is not there, ends by a signal. The
@@ -13,7 +14,8 @@
  *   I4  The program notices nothing but the time of the copying: no signal, no child to wait for.
  *
  * The heap may be in the midst of an allocation or of a GC. Its objects are only looked at, and I3
- * holds there, too. */
+ * holds there, too. A thread that has crashed (last.c) may be inside malloc. So a copy of its own
+ * asks malloc what it says of itself, and may fail. */
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
 #include "vm/run/frozen.h"
@@ -39,6 +41,7 @@
 
 #define MS_NS INT64_C(1000000)
 #define SECONDS 20               /* a copy has so long */
+#define MALLOC_SECONDS 2         /* one that only asks malloc */
 #define TRIES 20                 /* to find tables that do not change */
 #define ASIDE_BYTES (48 << 20)   /* for what is encoded */
 #define SPARE_BYTES (16 << 20)   /* given back in the copy, where RLIMIT_AS may be near */
@@ -74,12 +77,11 @@ struct frozen_copy {
     struct heapprof_frozen_asks asks;
     struct heapprof_measured measured;     /* what asks the kernel and malloc: the parent's */
     pid_t pid, parent;                     /* of the parent */
+    bool *whole;                           /* shared: the parent has seen that I1 holds */
 };
 
-NORETURN(static void be_copy(const struct frozen_copy *told));
-
 static void
-be_copy(const struct frozen_copy *told)
+begin_copy(unsigned int seconds)
 {
     static const int ends[] = { SIGALRM, SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE };
     const struct rlimit none = {0};
@@ -89,7 +91,25 @@ be_copy(const struct frozen_copy *told)
     setrlimit(RLIMIT_CORE, &none);
     syscall(SYS_close_range, 0, ~0U, 0);
     rb_heapprof_child_die_first();
-    alarm(SECONDS);
+    alarm(seconds);
+}
+
+/* A copy that is to be thrown away must not have written. */
+static void
+wait_until_whole(const bool *whole)
+{
+    const struct timespec moment = { .tv_nsec = MS_NS / 4 };
+
+    while (!__atomic_load_n(whole, __ATOMIC_ACQUIRE)) nanosleep(&moment, NULL);
+}
+
+NORETURN(static void be_copy(const struct frozen_copy *told));
+
+static void
+be_copy(const struct frozen_copy *told)
+{
+    begin_copy(SECONDS);
+    wait_until_whole(told->whole);
     munmap(aside + ASIDE_BYTES, SPARE_BYTES);
     rb_heapprof_aside_begin(aside, ASIDE_BYTES);
     rb_heapprof_gc_unlock_blocks();
@@ -99,7 +119,7 @@ be_copy(const struct frozen_copy *told)
     _exit(1);
 }
 
-/* ---- our thread ---- */
+/* ---- our thread, or one that has crashed ---- */
 
 static uint64_t
 tables_word(void)
@@ -107,23 +127,46 @@ tables_word(void)
     return __atomic_load_n(&rb_heapprof_sequence.tables, __ATOMIC_ACQUIRE);
 }
 
+/* Returns its pid; 0 in the copy, where no signal comes before it is ready; -1 if the system
+ * refuses one. */
+static pid_t
+copy_process(void)
+{
+    sigset_t all, mask;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask);
+    pid_t child = (pid_t)syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
+    if (child != 0) pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    return child;
+}
+
+/* A thread that has crashed may have the lock itself. */
+static bool
+hold_blocks(bool crashed)
+{
+    if (crashed) return rb_heapprof_gc_try_lock_blocks();
+    rb_heapprof_gc_lock_blocks();
+    return true;
+}
+
 /* Returns its pid; 0 if the tables have changed meanwhile; -1 if the system refuses a copy. */
 static pid_t
 copy(const struct frozen_copy *told)
 {
     uint64_t before = tables_word();
-    sigset_t all, mask;
 
-    if (before & 1) return 0;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &mask);
-    rb_heapprof_gc_lock_blocks();
-    pid_t child = (pid_t)syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
+    if (before & 1 || !hold_blocks(told->asks.crashed)) return 0;
+    *told->whole = false;
+    pid_t child = copy_process();
     if (child == 0) be_copy(told);
     rb_heapprof_gc_unlock_blocks();
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    if (child < 0 || tables_word() == before) return child;
+    if (child < 0) return child;
+    if (tables_word() == before) {
+        __atomic_store_n(told->whole, true, __ATOMIC_RELEASE);
+        return child;
+    }
     kill(child, SIGKILL);
     waitpid(child, NULL, __WALL);
     return 0;
@@ -158,21 +201,53 @@ wait_for(pid_t child, bool (*wanted_p)(void))
     return ended == child && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : ECHILD;
 }
 
+/* What malloc says of itself, if it can: a thread that has crashed inside it has its lock for ever,
+ * or has left its lists broken. */
+static void
+ask_malloc_in_copy(struct heapprof_allocator *allocator, bool (*wanted_p)(void))
+{
+    struct heapprof_allocator *told = rb_heapprof_child_share(sizeof(*told));
+
+    if (!told) return;
+    pid_t child = copy_process();
+    if (child == 0) {
+        begin_copy(MALLOC_SECONDS);
+        *told = rb_heapprof_allocator_read();
+        _exit(0);
+    }
+    if (child > 0 && wait_for(child, wanted_p) == 0) *allocator = *told;
+    munmap(told, sizeof(*told));
+}
+
+/* Returns 0, or errno. */
+static int
+write_with_less_and_less(struct frozen_copy *told)
+{
+    const struct heapprof_frozen_asks asks = told->asks;
+    const unsigned int less[] = { asks.with, asks.with & RB_HEAPPROF_RSS, 0 };
+    int error = ECHILD;
+
+    for (size_t i = 0; i < sizeof(less) / sizeof(*less) && error && asks.wanted_p(); i++) {
+        if (i && less[i] == less[i - 1]) continue;
+        told->asks.with = less[i];
+        pid_t child = copy_at_rest(told);
+        if (child <= 0) return child < 0 ? errno : EBUSY;
+        error = wait_for(child, asks.wanted_p);
+    }
+    return error;
+}
+
 int
 rb_heapprof_frozen_write(const struct heapprof_frozen_asks *asks)
 {
-    const unsigned int less[] = { asks->with, asks->with & RB_HEAPPROF_RSS, 0 };
     struct frozen_copy told = { .asks = *asks, .pid = getpid(), .parent = getppid() };
-    int error = ECHILD;
 
     if (rb_multi_ractor_p()) return ENOTSUP;
-    rb_heapprof_rss_measure_outside(&told.measured);
-    for (size_t i = 0; i < sizeof(less) / sizeof(*less) && error && asks->wanted_p(); i++) {
-        if (i && less[i] == less[i - 1]) continue;
-        told.asks.with = less[i];
-        pid_t child = copy_at_rest(&told);
-        if (child <= 0) return child < 0 ? errno : EAGAIN;
-        error = wait_for(child, asks->wanted_p);
-    }
+    told.whole = rb_heapprof_child_share(sizeof(*told.whole));
+    if (!told.whole) return ENOMEM;
+    rb_heapprof_rss_measure_outside(&told.measured, !asks->crashed);
+    if (asks->crashed) ask_malloc_in_copy(&told.measured.allocator, asks->wanted_p);
+    int error = write_with_less_and_less(&told);
+    munmap(told.whole, sizeof(*told.whole));
     return error;
 }

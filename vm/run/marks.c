@@ -14,6 +14,9 @@
  * tells of tasks that wait already, and both may need rights. So the thread looks, and how soon
  * again depends on how far the next mark is (profiler/gauge).
  *
+ * When our thread has written a file, it also has all objects dumped, if a copy of the process has
+ * room in memory. The copy goes on writing, and is the first that the kernel ends.
+ *
  *   I1  `marks` changes under its lock, except `file`, which only the one that writes touches.
  *   I2  Who is asked and does not begin in time is not waited for any more: `turn` has gone on. */
 #include "ruby/ruby.h"
@@ -31,6 +34,7 @@
 #include "profiler/grown.h"
 #include "profiler/out.h"
 #include "profiler/series.h"
+#include "vm/run/child.h"
 #include "vm/run/environment.h"
 #include "vm/run/flush.h"
 #include "vm/run/frozen.h"
@@ -43,6 +47,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 #define MS_NS INT64_C(1000000)
@@ -53,6 +58,8 @@
 #define BEGIN_NS SECOND_NS       /* in which our thread begins, unless it has other work */
 
 #define COPIES_MOST 3            /* after so many the file waits for the program */
+#define DUMP_SHARE 8             /* of RSS: so much has to be left for a dump */
+#define DUMPS_KEPT 3             /* the first, the last, and one that may not become whole */
 
 enum turn { NOBODY, ASKED, BEGUN, WRITING, WRITTEN, FAILED };
 
@@ -70,13 +77,26 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;      /* waits by the monotonic clock */
     bool on;                     /* the gauge thread ends when it is not */
+    bool thread;                 /* the gauge thread exists */
     bool failed;                 /* the last file could not be written; the user knows */
     enum turn turn;
     unsigned int with;           /* flags of rb_heapprof_snapshot */
     struct heapprof_gauge gauge; /* of the gauge thread alone */
     char out[HEAPPROF_OUT_MAX];
     struct marks_file *file;     /* shared */
+    rb_heapprof_marks_dump *dump;  /* NULL: objects are not dumped */
+    struct heapprof_series dumps; /* which of these are kept; of our thread alone */
+    pid_t copy;                  /* that writes, or has written, the last one; 0: none */
 } marks = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static bool
+on_p(void)
+{
+    pthread_mutex_lock(&marks.lock);
+    bool on = marks.on;
+    pthread_mutex_unlock(&marks.lock);
+    return on;
+}
 
 /* ---- the file: by whoever has the turn ---- */
 
@@ -172,11 +192,56 @@ wanted_p(int64_t *until)
     return wanted;
 }
 
+/* Whether the limit is far enough for a copy, which takes what the program writes to meanwhile, and
+ * the disk has room for what it writes. */
+static bool
+dump_affordable_p(const char *path)
+{
+    struct heapprof_memory_use use;
+    struct statvfs disk;
+
+    rb_heapprof_memory_use(&use, NULL);
+    if (use.limit && use.used + use.resident / DUMP_SHARE > use.limit) return false;
+    return statvfs(path, &disk) == 0 && disk.f_bavail * disk.f_frsize >= 2 * use.resident;
+}
+
+/* "heapprof-1-at85-1.pb.gz" becomes "heapprof-1-at85-1.rbgraph". */
+static bool
+name_dump(char path[PATH_MAX], const char *profile)
+{
+    static const char suffix[] = ".pb.gz";
+    size_t length = strlen(profile), kept = length;
+
+    if (length > strlen(suffix) && !strcmp(profile + length - strlen(suffix), suffix))
+        kept -= strlen(suffix);
+    return snprintf(path, PATH_MAX, "%.*s.rbgraph", (int)kept, profile) < PATH_MAX;
+}
+
+/* Under the lock, so that the gauge thread never sees a copy that it does not know. */
+static void
+dump_objects(const struct heapprof_others *others, void *path)
+{
+    pthread_mutex_lock(&marks.lock);
+    bool begun = marks.on && marks.dump(path, &marks.copy);
+    pthread_mutex_unlock(&marks.lock);
+    if (begun) rb_heapprof_series_written(&marks.dumps, path);
+}
+
+static void
+dump_beside(const char *profile)
+{
+    char path[PATH_MAX];
+
+    if (marks.dump && name_dump(path, profile) && dump_affordable_p(profile))
+        rb_heapprof_own_thread_borrow(dump_objects, path);
+}
+
 /* A snapshot that comes too late is dropped: a copy has written. */
 static void
 take_and_write(void)
 {
     struct marks_taking taking = {0};
+    char path[PATH_MAX] = "";
 
     rb_heapprof_own_thread_borrow(take, &taking);
     if (!taking.snapshot) {
@@ -185,23 +250,16 @@ take_and_write(void)
     }
     if (pass_turn(BEGUN, WRITING)) {
         marks.file->error = write_file(taking.snapshot, taking.program);
+        if (!marks.file->error) strcpy(path, marks.file->path);
         pass_turn(WRITING, marks.file->error ? FAILED : WRITTEN);
     }
     rb_heapprof_snapshot_free(taking.snapshot);
+    if (path[0]) dump_beside(path);
 }
 
 static const struct heapprof_duty duty = { .wanted_p = wanted_p, .work = take_and_write };
 
 /* ---- the gauge thread: a file ---- */
-
-static bool
-on_p(void)
-{
-    pthread_mutex_lock(&marks.lock);
-    bool on = marks.on;
-    pthread_mutex_unlock(&marks.lock);
-    return on;
-}
 
 /* The moment that is so far from now. */
 static struct timespec
@@ -262,7 +320,10 @@ add_facts(const struct heapprof_memory_use *use)
 {
     struct heapprof_memory_facts facts;
 
-    rb_heapprof_memory_facts(&facts, use);
+    pthread_mutex_lock(&marks.lock);
+    pid_t copy = marks.copy; /* shares its memory with the program */
+    pthread_mutex_unlock(&marks.lock);
+    rb_heapprof_memory_facts(&facts, use, copy);
     add_line(HEAPPROF_COMMENT_RESIDENT "%" PRIu64 " bytes\n", use->resident);
     if (use->limit)
         add_line(HEAPPROF_COMMENT_LIMIT "%" PRIu64 " of %" PRIu64 " bytes, %s\n", use->used,
@@ -302,7 +363,6 @@ prepare_file(uint64_t value, const struct heapprof_memory_use *use)
     add_facts(use);
     file->given = strlen(file->lines);
     file->series.pid = getpid(); /* in a copy, too */
-    text[strcspn(text, "%")] = '\0';
     return rb_heapprof_out_with_mark(marks.out, text, file->series.out, sizeof(file->series.out));
 }
 
@@ -366,6 +426,8 @@ watch(void *unused)
     rb_heapprof_gc_begin_own_work();
     pthread_mutex_lock(&marks.lock);
     while (look()) continue;
+    marks.thread = false;
+    pthread_cond_broadcast(&marks.changed);
     pthread_mutex_unlock(&marks.lock);
     return NULL;
 }
@@ -382,6 +444,9 @@ init_lock(void)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&marks.changed, &attributes);
     pthread_condattr_destroy(&attributes);
+    marks.turn = NOBODY;
+    marks.thread = false;
+    marks.copy = 0;
 }
 
 /* The thread gets no signals. */
@@ -399,22 +464,56 @@ begin_thread(void)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(&thread, &attributes, watch, NULL);
+    marks.thread = error == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return error;
 }
 
-/* A child of fork does not share it with its parent. Returns false if there is no memory. */
+/* A child of fork does not share it with its parent, nor a run with an earlier one. Returns false
+ * if there is no memory. */
 static bool
 set_file_aside(const struct marks_file *before)
 {
-    void *memory = mmap(NULL, sizeof(struct marks_file), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    marks.file = rb_heapprof_child_share(sizeof(*marks.file));
+    if (marks.file && before) memcpy(marks.file, before, sizeof(*before));
+    return marks.file;
+}
 
-    if (memory == MAP_FAILED) return false;
-    if (before) memcpy(memory, before, sizeof(*before));
-    marks.file = memory;
-    return true;
+/* The thread of an earlier run ends by itself, and waits for nobody meanwhile. */
+static bool
+earlier_ended_p(void)
+{
+    struct timespec until = moment_in(SECOND_NS);
+
+    pthread_mutex_lock(&marks.lock);
+    while (marks.thread && pthread_cond_timedwait(&marks.changed, &marks.lock, &until) == 0);
+    bool ended = !marks.thread;
+    pthread_mutex_unlock(&marks.lock);
+    return ended;
+}
+
+bool
+rb_heapprof_marks_on_p(void)
+{
+    return marks.on;
+}
+
+int
+rb_heapprof_marks_check(const struct heapprof_options *options, const char *directory,
+                        char path[PATH_MAX])
+{
+    struct heapprof_series series;
+    char text[24];
+
+    snprintf(path, PATH_MAX, "%s", options->out);
+    if (path[0] != '/' && directory[0] != '/') return ENOENT; /* it is gone */
+    mark_text(options->at[0], text);
+    rb_heapprof_series_init(&series, "", directory, true, options->keep);
+    if (!rb_heapprof_out_with_mark(options->out, text, series.out, sizeof(series.out)) ||
+        !rb_heapprof_series_first(&series, rb_heapprof_environment_program(), path, PATH_MAX))
+        return ENAMETOOLONG;
+    return rb_heapprof_file_check(path);
 }
 
 const char *
@@ -432,24 +531,6 @@ rb_heapprof_marks_remark(const struct heapprof_options *options)
                        "give a size, such as at=512m";
 }
 
-int
-rb_heapprof_marks_start(const struct heapprof_options *options, const char *directory)
-{
-    if (!options->at[0]) return 0;
-    if (!rb_heapprof_own_thread_possible_p()) return EAGAIN;
-    if (!set_file_aside(NULL) || !rb_heapprof_frozen_prepare()) return ENOMEM;
-    init_lock();
-    rb_heapprof_gauge_init(&marks.gauge, options->at);
-    snprintf(marks.out, sizeof(marks.out), "%s", options->out);
-    rb_heapprof_series_init(&marks.file->series, "", directory, true, options->keep);
-    marks.with =
-        (options->owners ? RB_HEAPPROF_OWNERS : 0) | (options->rss ? RB_HEAPPROF_RSS : 0);
-    rb_heapprof_allocator_read(); /* the first time asks malloc */
-    rb_heapprof_own_thread_begin(HEAPPROF_DUTY_MARK, &duty);
-    marks.on = true;
-    return begin_thread();
-}
-
 /* Waits for nobody: our thread may call this, for a process outside. The gauge thread ends by
  * itself. */
 void
@@ -463,13 +544,43 @@ rb_heapprof_marks_stop(void)
     rb_heapprof_own_thread_stop(HEAPPROF_DUTY_MARK);
 }
 
+int
+rb_heapprof_marks_start(const struct heapprof_options *options, const char *directory,
+                        rb_heapprof_marks_dump *dump)
+{
+    if (!options->at[0]) return 0;
+    if (!rb_heapprof_own_thread_possible_p()) return EAGAIN;
+    if (!earlier_ended_p()) return EBUSY;
+    if (marks.file) {
+        rb_heapprof_series_free(&marks.file->series);
+        munmap(marks.file, sizeof(*marks.file));
+    }
+    if (!set_file_aside(NULL) || !rb_heapprof_frozen_prepare()) return ENOMEM;
+    init_lock();
+    rb_heapprof_gauge_init(&marks.gauge, options->at);
+    snprintf(marks.out, sizeof(marks.out), "%s", options->out);
+    rb_heapprof_series_init(&marks.file->series, "", directory, true, options->keep);
+    rb_heapprof_series_free(&marks.dumps);
+    rb_heapprof_series_init(&marks.dumps, "", "", true, DUMPS_KEPT);
+    marks.dump = options->graph ? dump : NULL;
+    marks.with =
+        (options->owners ? RB_HEAPPROF_OWNERS : 0) | (options->rss ? RB_HEAPPROF_RSS : 0);
+    rb_heapprof_allocator_read(); /* the first time asks malloc */
+    rb_heapprof_own_thread_begin(HEAPPROF_DUTY_MARK, &duty);
+    marks.on = true;
+    int error = begin_thread();
+    if (error) rb_heapprof_marks_stop();
+    return error;
+}
+
 /* Its thread is made at once: it is of the C library alone, and MRI does not know it. */
 void
 rb_heapprof_marks_after_fork(void)
 {
-    if (!marks.on) return;
+    if (!marks.on && !marks.thread) return;
     init_lock();
-    marks.turn = NOBODY;
+    if (!marks.on) return;
+    rb_heapprof_series_fork(&marks.dumps);
     rb_heapprof_gauge_fork(&marks.gauge);
     struct marks_file *before = marks.file;
     if (set_file_aside(before)) {

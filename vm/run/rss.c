@@ -133,10 +133,10 @@ sampled_blocks(void)
 const struct heapprof_measured *rb_heapprof_rss_given;
 
 void
-rb_heapprof_rss_measure_outside(struct heapprof_measured *measured)
+rb_heapprof_rss_measure_outside(struct heapprof_measured *measured, bool with_allocator)
 {
     if (!rb_heapprof_smaps_read(&measured->mappings)) measured->mappings.rss = 0;
-    measured->allocator = rb_heapprof_allocator_read();
+    if (with_allocator) measured->allocator = rb_heapprof_allocator_read();
 }
 
 static void *
@@ -144,7 +144,7 @@ read_outside(void *data)
 {
     struct heapprof_measured *measured = data;
 
-    if (!rb_heapprof_rss_given) rb_heapprof_rss_measure_outside(measured);
+    if (!rb_heapprof_rss_given) rb_heapprof_rss_measure_outside(measured, true);
     else {
         measured->mappings = rb_heapprof_rss_given->mappings;
         measured->allocator = rb_heapprof_rss_given->allocator;

@@ -25,8 +25,9 @@ void rb_heapprof_rss_measure(struct rb_heapprof_rss *rss);
  * stopped. */
 struct heapprof_code rb_heapprof_rss_code(void);
 
-/* Measures what the kernel and the allocator say: the part that needs no lock of Ruby's. */
-void rb_heapprof_rss_measure_outside(struct heapprof_measured *measured);
+/* Measures what the kernel and, with that, the allocator say: the part that needs no lock of
+ * Ruby's. */
+void rb_heapprof_rss_measure_outside(struct heapprof_measured *measured, bool with_allocator);
 
 /* In a copy of the process: what its parent has measured like that. NULL: measure it. */
 extern const struct heapprof_measured *rb_heapprof_rss_given;

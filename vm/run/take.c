@@ -379,7 +379,7 @@ rb_heapprof_snapshot(unsigned int with)
     return rb_heapprof_snapshot_beside(with, NULL, &jump);
 }
 
-/* The entry of a sampled object, or 0. An object that is not in the table may be pending. */
+/* The entry of a sampled object, or 0. A sample that is not found may be pending, or young. */
 static uint32_t
 live_entry(VALUE object)
 {
@@ -388,7 +388,7 @@ live_entry(VALUE object)
 
     if (entry) return entry;
     rb_vm_barrier();
-    rb_heapprof_gc_resolve_all();
+    rb_heapprof_gc_settle_all();
     return rb_heapprof_address_table_find(live, object);
 }
 

@@ -23,9 +23,9 @@ namespace {
 
 // The errno of a call that a confined child makes, by the kernel alone; 0 if it succeeds.
 int
-Confined(const std::function<long()> &call)
+Confined(const std::function<long()> &call, bool asks = false)
 {
-    const cli_confinement confinement = {0, 10, 64};
+    const cli_confinement confinement = {0, 10, 64, asks};
     int status = 0;
     pid_t child = fork();
 
@@ -41,6 +41,7 @@ Confined(const std::function<long()> &call)
 }
 
 #define CONFINED(...) Confined([&]() -> long { return syscall(__VA_ARGS__); })
+#define ASKING(...) Confined([&]() -> long { return syscall(__VA_ARGS__); }, true)
 
 TEST(Confine, LetsAWorkerRead)
 {
@@ -68,6 +69,22 @@ TEST(Confine, LetsAWorkerChangeNothing)
     EXPECT_EQ(EPERM, CONFINED(SYS_socket, AF_UNIX, SOCK_STREAM, 0));
     EXPECT_EQ(EPERM, CONFINED(SYS_clone, SIGCHLD, 0, 0, 0, 0));
     EXPECT_EQ(EPERM, CONFINED(SYS_execve, "/bin/true", nullptr, nullptr));
+}
+
+TEST(Confine, LetsAWorkerThatAsksWriteToWhatIsThere)
+{
+    char byte = 1;
+    iovec to = {&byte, 1}, from = {&byte, 1};
+
+    EXPECT_EQ(0, ASKING(SYS_openat, AT_FDCWD, "/proc/self/mem", O_WRONLY | O_CLOEXEC, 0));
+    EXPECT_EQ(EBADF, ASKING(SYS_pidfd_getfd, -1, 0, 0));
+    EXPECT_EQ(EBADF, ASKING(SYS_flock, -1, 2));
+    for (int flags : {O_RDWR, O_WRONLY | O_CREAT, O_WRONLY | O_TRUNC})
+        EXPECT_EQ(EPERM, ASKING(SYS_openat, AT_FDCWD, "/dev/null", flags, 0600)) << flags;
+    EXPECT_EQ(EPERM, ASKING(SYS_process_vm_writev, syscall(SYS_getpid), &to, 1, &from, 1, 0));
+    EXPECT_EQ(EPERM, ASKING(SYS_socket, AF_UNIX, SOCK_STREAM, 0));
+    EXPECT_EQ(EPERM, ASKING(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+    EXPECT_EQ(EPERM, CONFINED(SYS_flock, -1, 2));
 }
 
 // A descriptor that is one too many, and a file that is a byte too long.
