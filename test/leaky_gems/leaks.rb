@@ -46,6 +46,10 @@ LEAKS = [
     end
     20.times { catch(:out) { JSON.generate(["x" * 10_000, Throwing.new]) } }
   RUBY
+  Leak.new("libxml-ruby", "5.0.5", "5.0.6", "libxml2.so.2", "xmlBufferCreate", <<~'RUBY'),
+    require "libxml-ruby"
+    20.times { LibXML::XML::Writer.string.result }
+  RUBY
   Leak.new("msgpack", "1.7.3", "1.7.5", "msgpack.so", "_msgpack_unpacker_init", <<~'RUBY'),
     require "msgpack"
     factory = MessagePack::Factory.new

@@ -23,6 +23,10 @@
  *     HeapProfMemcheck.dfree_of_ruby         an object whose struct is of ruby_xmalloc, and which
  *                                            its dfree gives to free
  *     HeapProfMemcheck.free_is_dfree         the same, and its dfree is free
+ *     HeapProfMemcheck.dfree_of_made         an object whose struct TypedData_Make_Struct has made,
+ *                                            and its dfree is a jump to free
+ *     HeapProfMemcheck.zombie_of_made        the same, and it is freed later
+ *     HeapProfMemcheck.untyped_of_made       an object of Data_Make_Struct; its dfree is free
  *     HeapProfMemcheck.free_well             each allocator gets its own, also by realloc, strdup,
  *                                            objects and temporary buffers; and MRI mixes its own
  *     HeapProfMemcheck.use_undefined         decides by what nobody has written
@@ -215,6 +219,48 @@ memcheck_free_is_dfree(VALUE self)
     return TypedData_Wrap_Struct(rb_cObject, &free_type, ruby_xmalloc(BYTES));
 }
 
+struct made {
+    char bytes[BYTES];
+};
+
+static void
+jump_to_free(void *data)
+{
+    free(data);
+}
+
+static const rb_data_type_t made_type = {
+    "memcheck_made", { NULL, jump_to_free, NULL }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY
+};
+static const rb_data_type_t zombie_type = { "memcheck_zombie", { NULL, jump_to_free, NULL } };
+
+/* The compiler makes jumps of these calls, too. */
+static VALUE
+memcheck_dfree_of_made(VALUE self)
+{
+    struct made *made;
+
+    return TypedData_Make_Struct(rb_cObject, struct made, &made_type, made);
+}
+
+static VALUE
+memcheck_zombie_of_made(VALUE self)
+{
+    struct made *made;
+
+    return TypedData_Make_Struct(rb_cObject, struct made, &zombie_type, made);
+}
+
+static VALUE
+memcheck_untyped_of_made(VALUE self)
+{
+    struct made *made;
+    VALUE object = Data_Make_Struct(rb_cObject, struct made, NULL, free, made);
+
+    made->bytes[0] = 1; /* so that no jump is made */
+    return object;
+}
+
 /* MRI exports it, as objspace.so needs it. No header has it. */
 void rb_objspace_each_objects(int (*function)(void *, void *, size_t, void *), void *data);
 
@@ -289,6 +335,9 @@ memcheck_define_errors(VALUE module)
     rb_define_module_function(module, "default_free_of_libc", memcheck_default_free_of_libc, 0);
     rb_define_module_function(module, "dfree_of_ruby", memcheck_dfree_of_ruby, 0);
     rb_define_module_function(module, "free_is_dfree", memcheck_free_is_dfree, 0);
+    rb_define_module_function(module, "dfree_of_made", memcheck_dfree_of_made, 0);
+    rb_define_module_function(module, "zombie_of_made", memcheck_zombie_of_made, 0);
+    rb_define_module_function(module, "untyped_of_made", memcheck_untyped_of_made, 0);
     rb_define_module_function(module, "free_well", memcheck_free_well, 0);
     rb_define_module_function(module, "use_undefined", memcheck_use_undefined, 0);
     rb_define_module_function(module, "fault", memcheck_fault, 0);

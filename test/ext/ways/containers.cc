@@ -1,5 +1,8 @@
 /* containers.cc - ways of C++. */
+#include <algorithm>
 #include <map>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -7,10 +10,31 @@
 
 namespace {
 
+/* A constructor has the name of its class. */
+struct bad_constructor_node {
+    VALUE value;
+
+    explicit bad_constructor_node(VALUE given) : value(given) {}
+};
+
+struct good_constructor_node {
+    VALUE value;
+
+    explicit good_constructor_node(VALUE given) : value(given) {}
+};
+
 struct Containers {
     VALUE a = Qnil, b = Qnil;
     std::vector<VALUE> vector;
     std::map<long, VALUE> map;
+    std::optional<VALUE> optional;
+    std::pair<VALUE, long> pair{Qnil, 0};
+    std::unique_ptr<bad_constructor_node> bad_node;
+    std::unique_ptr<good_constructor_node> good_node;
+
+    void bad_method_set(VALUE value) { a = value; }
+    void good_method_set(VALUE value) { a = value; }
+    VALUE &slot(bool first) { return first ? a : b; }
 };
 
 void
@@ -22,6 +46,10 @@ containers_mark(void *pointer)
     rb_gc_mark(containers->b);
     for (VALUE value : containers->vector) rb_gc_mark(value);
     for (const auto &pair : containers->map) rb_gc_mark(pair.second);
+    if (containers->optional) rb_gc_mark(*containers->optional);
+    rb_gc_mark(containers->pair.first);
+    if (containers->bad_node) rb_gc_mark(containers->bad_node->value);
+    if (containers->good_node) rb_gc_mark(containers->good_node->value);
 }
 
 void
@@ -113,6 +141,221 @@ good_map(VALUE self, VALUE value)
     return self;
 }
 
+VALUE
+bad_indexed(VALUE self, VALUE value)
+{
+    Containers *containers = get(self);
+
+    containers->vector.resize(1);
+    containers->vector[0] = value;
+    return self;
+}
+
+VALUE
+good_indexed(VALUE self, VALUE value)
+{
+    Containers *containers = get(self);
+
+    containers->vector.resize(1);
+    containers->vector[0] = value;
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    return self;
+}
+
+VALUE
+bad_iterator(VALUE self, VALUE value)
+{
+    Containers *containers = get(self);
+
+    containers->map[2] = Qnil;
+    auto it = containers->map.find(2);
+    it->second = value;
+    return self;
+}
+
+VALUE
+good_iterator(VALUE self, VALUE value)
+{
+    Containers *containers = get(self);
+
+    containers->map[2] = Qnil;
+    auto it = containers->map.find(2);
+    it->second = value;
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    return self;
+}
+
+VALUE
+bad_range(VALUE self, VALUE value)
+{
+    Containers *containers = get(self);
+
+    containers->vector.resize(1);
+    for (auto &each : containers->vector) each = value;
+    return self;
+}
+
+VALUE
+good_range(VALUE self, VALUE value)
+{
+    Containers *containers = get(self);
+
+    containers->vector.resize(1);
+    for (auto &each : containers->vector) each = value;
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    return self;
+}
+
+VALUE
+bad_fill(VALUE self, VALUE value)
+{
+    Containers *containers = get(self);
+
+    containers->vector.resize(1);
+    std::fill(containers->vector.begin(), containers->vector.end(), value);
+    return self;
+}
+
+VALUE
+good_fill(VALUE self, VALUE value)
+{
+    Containers *containers = get(self);
+
+    containers->vector.resize(1);
+    std::fill(containers->vector.begin(), containers->vector.end(), value);
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    return self;
+}
+
+VALUE
+bad_whole(VALUE self, VALUE value)
+{
+    std::vector<VALUE> values{Qnil};
+
+    values[0] = value;
+    get(self)->vector = std::move(values);
+    return self;
+}
+
+VALUE
+good_whole(VALUE self, VALUE value)
+{
+    std::vector<VALUE> values{Qnil};
+
+    values[0] = value;
+    get(self)->vector = std::move(values);
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    return self;
+}
+
+VALUE
+bad_optional(VALUE self, VALUE value)
+{
+    get(self)->optional = value;
+    return self;
+}
+
+VALUE
+good_optional(VALUE self, VALUE value)
+{
+    get(self)->optional = value;
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    return self;
+}
+
+VALUE
+bad_binding(VALUE self, VALUE value)
+{
+    auto &[first, second] = get(self)->pair;
+
+    second = 1;
+    first = value;
+    return self;
+}
+
+VALUE
+good_binding(VALUE self, VALUE value)
+{
+    auto &[first, second] = get(self)->pair;
+
+    second = 1;
+    first = value;
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    return self;
+}
+
+VALUE
+bad_lambda(VALUE self, VALUE value)
+{
+    Containers *containers = get(self);
+    auto store = [&](VALUE given) {
+        if (NIL_P(given)) return;
+        containers->b = given;
+    };
+
+    store(value);
+    return self;
+}
+
+VALUE
+good_lambda(VALUE self, VALUE value)
+{
+    Containers *containers = get(self);
+    auto store = [&](VALUE given) {
+        if (NIL_P(given)) return;
+        containers->b = given;
+    };
+
+    store(value);
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    return self;
+}
+
+VALUE
+bad_method(VALUE self, VALUE value)
+{
+    get(self)->bad_method_set(value);
+    return self;
+}
+
+VALUE
+good_method(VALUE self, VALUE value)
+{
+    get(self)->good_method_set(value);
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    return self;
+}
+
+VALUE
+bad_returned(VALUE self, VALUE value)
+{
+    get(self)->slot(NIL_P(value)) = value;
+    return self;
+}
+
+VALUE
+good_returned(VALUE self, VALUE value)
+{
+    get(self)->slot(NIL_P(value)) = value;
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    return self;
+}
+
+VALUE
+bad_constructor(VALUE self, VALUE value)
+{
+    get(self)->bad_node.reset(new bad_constructor_node(value));
+    return self;
+}
+
+VALUE
+good_constructor(VALUE self, VALUE value)
+{
+    get(self)->good_node.reset(new good_constructor_node(value));
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    return self;
+}
+
 }
 
 extern "C" void
@@ -125,4 +368,15 @@ init_containers(void)
     DEFINE(klass, swap);
     DEFINE(klass, vector);
     DEFINE(klass, map);
+    DEFINE(klass, indexed);
+    DEFINE(klass, iterator);
+    DEFINE(klass, range);
+    DEFINE(klass, fill);
+    DEFINE(klass, whole);
+    DEFINE(klass, optional);
+    DEFINE(klass, binding);
+    DEFINE(klass, lambda);
+    DEFINE(klass, method);
+    DEFINE(klass, returned);
+    DEFINE(klass, constructor);
 }

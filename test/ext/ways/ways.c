@@ -35,7 +35,7 @@ struct ways {
     long        count;
     VALUE       stack[STACK];
     VALUE      *top;                  /* of the stack */
-    struct node *head;
+    struct node *head, *last;         /* of a list, which is marked from its head on */
     st_table   *table;
     long        number;
 };
@@ -87,7 +87,7 @@ ways_alloc(VALUE klass)
 
     ways->top = ways->stack;
     ways->head = ZALLOC(struct node);
-    ways->head->next = ZALLOC(struct node);
+    ways->last = ways->head->next = ZALLOC(struct node);
     ways->table = st_init_numtable();
     ways->many = ZALLOC_N(VALUE, 1);
     ways->count = 1;
@@ -421,6 +421,104 @@ good_linked(VALUE self, VALUE value)
     node->value = value;
     node->next = ways->head;
     ways->head = node;
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    return self;
+}
+
+/* What is missing is allocated, and returned. */
+static VALUE *
+reserve(struct ways *ways)
+{
+    if (!ways->many) ways->many = ZALLOC_N(VALUE, 1);
+    if (!ways->count) ways->count = 1;
+    return ways->many;
+}
+
+static VALUE
+bad_reserved(VALUE self, VALUE value)
+{
+    reserve(get(self))[0] = value;
+    return self;
+}
+
+static VALUE
+good_reserved(VALUE self, VALUE value)
+{
+    reserve(get(self))[0] = value;
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    return self;
+}
+
+static struct node *
+made_node(struct ways *ways)
+{
+    struct node *node = ZALLOC(struct node);
+
+    node->next = ways->head;
+    ways->head = node;
+    return node;
+}
+
+static VALUE
+bad_made(VALUE self, VALUE value)
+{
+    made_node(get(self))->value = value;
+    return self;
+}
+
+static VALUE
+good_made(VALUE self, VALUE value)
+{
+    RB_OBJ_WRITE(self, &made_node(get(self))->value, value);
+    return self;
+}
+
+static VALUE
+bad_last(VALUE self, VALUE value)
+{
+    get(self)->last->value = value;
+    return self;
+}
+
+static VALUE
+good_last(VALUE self, VALUE value)
+{
+    RB_OBJ_WRITE(self, &get(self)->last->value, value);
+    return self;
+}
+
+/* The first node without a value from the last one on, or a new one behind it. */
+static struct node *
+free_node(struct ways *ways)
+{
+    struct node *node = ways->last;
+
+    if (!node) {
+        node = ZALLOC(struct node);
+        ways->head = ways->last = node;
+    }
+    else if (node->value) {
+        if (node->next) node = node->next;
+        else {
+            node = ZALLOC(struct node);
+            ways->last->next = node;
+        }
+        ways->last = node;
+    }
+    return node;
+}
+
+static VALUE
+bad_appended(VALUE self, VALUE value)
+{
+    free_node(get(self))->value = value;
+    return self;
+}
+
+static VALUE
+good_appended(VALUE self, VALUE value)
+{
+    free_node(get(self))->value = value;
     RB_OBJ_WRITTEN(self, Qundef, value);
     return self;
 }
@@ -864,6 +962,10 @@ Init_heapprof_ways(void)
     DEFINE(klass, node);
     DEFINE(klass, tail);
     DEFINE(klass, linked);
+    DEFINE(klass, reserved);
+    DEFINE(klass, made);
+    DEFINE(klass, last);
+    DEFINE(klass, appended);
     DEFINE(klass, table);
     DEFINE(klass, copy);
     DEFINE(klass, literal);
@@ -882,4 +984,5 @@ Init_heapprof_ways(void)
     DEFINE(klass, value);
     DEFINE(klass, path);
     init_containers();
+    init_hidden();
 }

@@ -13,6 +13,7 @@ extern "C" {
     rb_define_method(klass, "good_" #way, RUBY_METHOD_FUNC(good_ ## way), 1))
 
 void init_containers(void);
+void init_hidden(void);
 
 #ifdef __cplusplus
 }
