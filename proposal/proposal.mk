@@ -14,9 +14,11 @@ proposal-ruby:
 # By its path: MRI's runner takes -ext- for an option.
 PROPOSAL_TESTS = ../src/test/-ext- objspace ruby/test_gc.rb ruby/test_gc_compact.rb ruby/test_objectspace.rb ruby/test_weakmap.rb
 
-proposal-check: proposal-ruby
+# The gem runs one program of the accuracy suite, too.
+proposal-check: proposal-ruby tested
 	+$(call test-all,build/proposal/ruby,$(PROPOSAL_TESTS))
 	+$(Q) $(MAKE) proposal-gem-check
+	$(Q) RUNS=2 ONLY='in turn, no GC 4096' $(PROPOSAL_RUBY) proposal/bench/run accuracy
 
 # Instructions of allocation loops, with the patch over without.
 proposal-off: proposal-ruby stock

@@ -28,9 +28,8 @@ module HeapProfCAPI
     :started
   end
 end
-# What makes that for the built-in one, and programs of blocks and labels, of which the gem knows nothing.
 ACCURACY = File.expand_path("../../test/accuracy", __dir__)
-$LOADED_FEATURES << "#{$LOAD_PATH.first}/-test-/heapprof_capi.rb" << "#{ACCURACY}/block_programs.rb" << "#{ACCURACY}/label_programs.rb"
+$LOADED_FEATURES << "#{$LOAD_PATH.first}/-test-/heapprof_capi.rb" # what makes HeapProfCAPI for the built-in one
 
 require "#{ACCURACY}/programs"
 

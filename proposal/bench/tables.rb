@@ -21,12 +21,13 @@ module Tables
       puts
     end
 
+    # Medians: a run may have a GC more than another.
     def mri
-      head "Off: MRI's own benchmarks of gc and vm, instructions of 20,000 steps", %w[benchmark without with ratio]
+      head "Off: MRI's own benchmarks of gc and vm, instructions of 20,000 steps, medians of #{ROUNDS} runs", %w[benchmark without with ratio]
       MRI.scripts.each do |name, code|
         path = Loops.in_file("mri", code)
         stock, patched = [Loops::STOCK, Loops::PATCHED].map do |ruby|
-          [20_000, 0].map { |n| Loops.instructions(*Loops.command(ruby, "off", path, n.to_s)) }.reduce(:-)
+          Loops.median(Array.new(ROUNDS) { [20_000, 0].map { |n| Loops.instructions(*Loops.command(ruby, "off", path, n.to_s)) }.reduce(:-) })
         end
         row name, stock, patched, ratio(patched, stock)
       end
