@@ -284,6 +284,10 @@ check-first-use: installed
 # Leaks of released gems (doc/leaky-gems.md). ENGINE=valgrind: by Valgrind.
 ENGINE = vm
 
+# Faults that are in the latest releases of gems, and the patches that mend them.
+check-gem-bugs: installed
+	$(Q) $(prefix)/bin/ruby test/gem_bugs/run $(prefix)/bin/heapprof
+
 check-leaky-gems: installed
 	$(Q) $(prefix)/bin/ruby test/leaky_gems/run $(prefix)/bin/heapprof $(ENGINE)
 
@@ -441,7 +445,7 @@ $(UNIT)/%_fuzz.o: test/fuzz/%_fuzz.cc
 .PHONY: check-accuracy check-large check-upstream check-descriptor-aarch64
 .PHONY: check-descriptor-variants check-upstream-barriers check-upstream-graph
 .PHONY: check-upstream-fixes check-programs check-first-use check-server check-proxies check-heaps check-labels check-guides
-.PHONY: barriers-gems check-dist check-barriers-package check-deb check-gems check-leaky-gems units units-asan units-tsan check-unit
+.PHONY: barriers-gems check-dist check-barriers-package check-deb check-gems check-gem-bugs check-leaky-gems units units-asan units-tsan check-unit
 .PHONY: check-unit-malloc check-sanitizers check-asan check-tsan unit-tools torture
 .PHONY: check-torture check-attached fuzz fuzz-corpus fuzz-build run-fuzz run-fuzz-corpus
 .PHONY: run-fuzz-build check-status help

@@ -13,7 +13,9 @@ class Gems
 
   attr_reader :home
 
-  def initialize(list, home)
+  # platform: "ruby" for the sources of gems that are also released compiled; nil: what RubyGems prefers.
+  def initialize(list, home, platform: nil)
+    @platform = platform
     @packages = File.readlines(list).grep(/\A\w/).map { |line| Package.new(*line.split) }
     @home = home
     @mark = File.join(home, "complete")
@@ -47,7 +49,7 @@ class Gems
     log = "#{@home}.log"
     puts "installing #{@packages.size} gems: see #{log}"
     system(environment.merge("RUBYOPT" => nil), RbConfig.ruby, "-S", "gem", "install", "--norc", "--no-document",
-           "--ignore-dependencies", *@packages.map { |package| "#{package.name}:#{package.version}" },
+           "--ignore-dependencies", *@platform && "--platform=#{@platform}", *@packages.map { |package| "#{package.name}:#{package.version}" },
            in: File::NULL, out: log, err: [:child, :out]) or abort "gem install failed: see #{log}"
     @packages.each { |package| verify(package) }
     File.write(@mark, @wanted)
