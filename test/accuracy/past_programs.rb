@@ -112,17 +112,21 @@ module Accuracy
     def young(row) = row.temp_objects
     def died_at(row, age) = row.death_age == age ? row.alloc_objects : 0
 
+    # What that site has made that dies at that age, in so many rounds.
+    def made(_, cohort, rounds) = rounds * cohort.share
+
     def read_past(rounds)
       rows = rows_by_class
       read_ages(rounds, rows) + @sites.map do |site|
-        reading(site, rows, "at the peak", rounds * LARGEST.share, @intervals[0], STALE, &:peak_objects)
+        reading(site, rows, "at the peak", made(site, LARGEST, rounds), @intervals[0], STALE, &:peak_objects)
       end
     end
 
     def read_ages(rounds, rows = rows_by_class, who: "")
       @sites.flat_map do |site|
         COHORTS.map do |cohort|
-          reading(site, rows, "died at #{cohort.age}", rounds * cohort.share, @intervals[0], STALE, who, STALE) do |row|
+          made = made(site, cohort, rounds)
+          reading(site, rows, "died at #{cohort.age}", made, @intervals[0], STALE, who, STALE) do |row|
             cohort.age == 0 ? young(row) : died_at(row, cohort.age)
           end
         end
@@ -139,7 +143,7 @@ module Accuracy
     end
   end
 
-  # The same with blocks of one size, in bytes.
+  # The same with blocks, in bytes: those for which the same was asked may differ by 16, as malloc leaves no less than 32.
   class PastBlockPrograms < PastPrograms
     def run(...)
       super
@@ -153,9 +157,14 @@ module Accuracy
       @sites = @scenario.sites.map { |name| BlockSites.named(name) }
     end
 
+    def start
+      @made = Hash.new { |made, which| made[which] = Hash.new(0) }
+      super
+    end
+
     def live(cohort, rounds)
       blocks = @sites.map { |site| Array.new(rounds * cohort.share) { site.ask(nil, 0) } }
-      @bytes ||= @sites.zip(blocks).to_h { |site, of_site| [site, site.block(of_site[0], 0)[1]] }
+      @sites.zip(blocks) { |site, of_site| of_site.each { |block| @made[[site, cohort]][site.block(block, 0)[1]] += 1 } }
       outlive(cohort)
       @sites.zip(blocks) { |site, of_site| of_site.each { |block| site.drop(block) } }
     end
@@ -165,15 +174,18 @@ module Accuracy
     def young(row) = row.temp_space
     def died_at(row, age) = row.death_age == age ? row.alloc_space : 0
 
+    # How many of each size.
+    def made(site, cohort, _) = @made.fetch([site, cohort])
+
     # The book of what was alive has bytes; so have the rows.
-    def reading(site, rows, what, count, interval, _, who = "", _ = 0)
+    def reading(site, rows, what, made, interval, _, who = "", _ = 0)
       mine = rows.select do |row|
         site.caller.match?(row.caller) && row.frames.any? { |frame| frame.label == "Accuracy::Ask.#{site.method}" }
       end
       estimate = mine.sum { |row| what == "at the peak" ? row.peak_space : yield(row) }
-      bytes = @bytes.fetch(site)
-      Reading.new("#{who}#{site.name}, #{what}", site.size, :past, count * bytes,
-                  bytes * Estimator.sigma(count, bytes, interval), estimate, 0)
+      variance = made.sum { |bytes, count| (bytes * Estimator.sigma(count, bytes, interval))**2 }
+      Reading.new("#{who}#{site.name}, #{what}", site.size, :past, made.sum { |bytes, count| bytes * count },
+                  Math.sqrt(variance), estimate, 0)
     end
   end
 

@@ -35,9 +35,9 @@ def assert_right_on_average(counts)
     start(malloc_interval: INTERVAL, seed: seed)
     counts.each do |size, count|
       blocks = send("of_#{size}", count)
-      bytes = Asked.bytes(blocks.first)
-      sigma = bytes * Estimator.sigma(count, bytes, INTERVAL)
-      zs[size] << (in_use("of_#{size}") - count * bytes) / sigma if sigma > 1
+      sizes = blocks.map { |block| Asked.bytes(block) }
+      sigma = sizes.max * Estimator.sigma(count, sizes.max, INTERVAL)
+      zs[size] << (in_use("of_#{size}") - sizes.sum) / sigma if sigma > 1
       blocks.each { |block| Asked.free(block) }
       assert_equal 0, in_use("of_#{size}")
     end
