@@ -51,6 +51,7 @@ struct heapprof_cut {
     struct free_slot *rest; /* its first slot is the next sample; NULL: none is due on this page */
     size_t rest_slots;      /* length of rest */
     uint64_t skip_slots;    /* if rest is NULL: slots after this page until the next sample */
+    float weight;           /* of the next sample, by the interval that its gap was drawn at */
 };
 
 /* A sample whose object has neither class nor flags yet. */
@@ -67,8 +68,7 @@ struct heapprof_pending {
 struct heapprof_ractor {
     struct heapprof_cut cuts[HEAPPROF_HEAPS];
     struct heapprof_pending pending;
-    uint64_t interval_bytes; /* that its gaps were drawn at */
-    uint64_t epoch;      /* of the profiler when they were drawn; they are stale in another */
+    uint64_t epoch; /* of the profiler when its gaps were drawn; they are stale in another */
 };
 
 /* Part of struct heap_page: heads of this page's chains (base/address_table.h), and what

@@ -41,6 +41,14 @@ draw_skip(size_t heap_idx)
     return rb_heapprof_sampler_skip_slots(&rb_heapprof.sampler, heaps[heap_idx].slot_size);
 }
 
+HEAPPROF_PART static float
+weight_of_slot(size_t heap_idx)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+    return (float)rb_heapprof_sampler_weight(rb_heapprof.sampler.interval_bytes,
+                                             heaps[heap_idx].slot_size);
+}
+
 HEAPPROF_PART static struct free_slot *
 slot_next(struct free_slot *slot)
 {
@@ -104,19 +112,26 @@ list_cut(struct heapprof_cut *cut, struct free_slot **list, size_t slots)
     cut->rest_slots = slots - cut->skip_slots;
 }
 
-/* Draws the gaps of all heaps and cuts the free lists that the ractor holds. */
+/* Draws the gaps of all heaps and cuts the free lists that the ractor holds. That of heap_idx has
+ * so many slots; the others are counted. */
 HEAPPROF_COLD static void
-gaps_arm(rb_ractor_newobj_cache_t *cache)
+gaps_arm_counted(rb_ractor_newobj_cache_t *cache, size_t heap_idx, size_t slots)
 {
     cache->heapprof.epoch = rb_heapprof.epoch;
-    cache->heapprof.interval_bytes = rb_heapprof.sampler.interval_bytes;
     for (size_t i = 0; i < HEAP_COUNT; i++) {
         struct heapprof_cut *cut = &cache->heapprof.cuts[i];
         struct free_slot **list = &cache->heap_caches[i].freelist;
 
+        cut->weight = weight_of_slot(i);
         cut->skip_slots = draw_skip(i);
-        list_cut(cut, list, list_length(*list));
+        list_cut(cut, list, i == heap_idx ? slots : list_length(*list));
     }
+}
+
+HEAPPROF_COLD static void
+gaps_arm(rb_ractor_newobj_cache_t *cache)
+{
+    gaps_arm_counted(cache, 0, list_length(cache->heap_caches[0].freelist));
 }
 
 /* Joins to each free list what was cut off. */
@@ -148,7 +163,7 @@ rb_heapprof_cut(struct ractor_newobj_cache *cache, size_t heap_idx, size_t slots
 
     if (cache->heapprof.epoch != rb_heapprof.epoch) {
         gaps_disarm(cache);
-        gaps_arm(cache);
+        gaps_arm_counted(cache, heap_idx, slots);
         return;
     }
     list_cut(cut, &cache->heap_caches[heap_idx].freelist, slots);

@@ -153,7 +153,7 @@ pending_resolve(struct heapprof_pending *pending)
 
 HEAPPROF_PART static void
 pending_set(struct heapprof_ractor *ractor, rb_objspace_t *objspace, VALUE object, size_t heap_idx,
-            uint64_t interval_bytes)
+            float weight)
 {
     pending_resolve(&ractor->pending);
     follow_samples();
@@ -165,13 +165,12 @@ pending_set(struct heapprof_ractor *ractor, rb_objspace_t *objspace, VALUE objec
         return;
     }
     rb_heapprof_stacks_hold(&rb_heapprof.tables.stacks, stack);
-    size_t slot_size = heaps[heap_idx].slot_size;
     ractor->pending = (struct heapprof_pending){
         .object = object,
         .stack = stack,
         .birth_gc = (uint32_t)objspace->profile.count,
-        .size_bytes = (uint32_t)slot_size,
-        .weight = (float)rb_heapprof_sampler_weight(interval_bytes, slot_size),
+        .size_bytes = (uint32_t)heaps[heap_idx].slot_size,
+        .weight = weight,
         .label = current_label(),
     };
 }
@@ -229,7 +228,7 @@ sample_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t he
 
     bool room = room_on_stack_p(GET_EC(), true);
     unsigned int lev = rb_gc_vm_lock();
-    uint64_t interval_bytes = ractor->interval_bytes; /* at which the sample's gap was drawn */
+    float weight = ractor->cuts[heap_idx].weight; /* which its gap was drawn with */
 
     /* Asked under the lock, for the list may have changed while this thread waited for it. */
     object = gaps_take(objspace, cache, heap_idx, &due);
@@ -237,7 +236,7 @@ sample_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t he
         if (!take_own_object() && !heapprof_thread.own_work) {
             if (room) {
                 begin_change();
-                pending_set(ractor, objspace, object, heap_idx, interval_bytes);
+                pending_set(ractor, objspace, object, heap_idx, weight);
                 end_change();
             }
             else {
