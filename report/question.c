@@ -19,7 +19,7 @@ report_question_group(struct report_question *question, const char *name)
         [REPORT_APP] = "app",
     };
 
-    if (!strncmp(name, "label:", 6)) {
+    if (!strncmp(name, "label:", 6) && name[6]) {
         question->group = REPORT_LABEL;
         question->label = name + 6;
         return true;

@@ -157,8 +157,10 @@ class TestHeapProfReport < Test::Unit::TestCase
         text = report(group: group, by: :inuse_objects, limit: 1)
         assert_match(/\A.*\n\n.* what\n +1,0\d\d .*  .*#{Regexp.escape(title)}/, text, group)
       end
-      error = assert_raise(ArgumentError) { report(group: :nonsense) }
-      assert_equal "group: nonsense is not a group (give site, function, class, file, gem, library, app or label:KEY)", error.message
+      [:nonsense, "label:"].each do |group|
+        error = assert_raise(ArgumentError) { report(group: group) }
+        assert_equal "group: #{group} is not a group (give site, function, class, file, gem, library, app or label:KEY)", error.message
+      end
     RUBY
   end
 
