@@ -169,7 +169,7 @@ class TestHeapprofGraphAnswers < Test::Unit::TestCase
     in_dumps_of(<<~RUBY) do
       class Job; def initialize(n) = @body = "b" * 100_000; end
       30.times { |n| Thread.new { j = Job.new(n); n.odd? ? sleep : sleep(100) } }
-      sleep 0.5
+      sleep 0.01 until Thread.list.count(&:stop?) == 30
       dump
     RUBY
       assert_match(/\A30 Threads started at \S*program\.rb:5 keep 3\.\d+ MB \(\d+\.\d%\), most of it by 30 Jobs; kept alive by ractor -> thread: they have not ended/, suspects[0])
@@ -233,7 +233,7 @@ class TestHeapprofGraphAnswers < Test::Unit::TestCase
 
   def test_paths_below_the_directory_of_the_program_are_short
     in_dumps_of(<<~RUBY) do
-      File.write("worker.rb", "10.times { Thread.new { job = 'j' * 300_000; sleep } }\nsleep 0.1 until Thread.list.all? { _1.stop? || _1 == Thread.current }")
+      File.write("worker.rb", "10.times { Thread.new { job = 'j' * 300_000; sleep } }\nsleep 0.01 until Thread.list.count(&:stop?) == 10")
       load File.expand_path("worker.rb")
       dump
     RUBY

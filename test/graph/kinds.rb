@@ -35,12 +35,9 @@ class Kinds
     ALL << Kind.new(name, ways, ordered, never, base, code, ALL.size + 1)
   end
 
-  # A thread that has been started is still on its way.
-  SETTLE = "sleep 0.01 until Thread.list.all? { |thread| thread == Thread.current || thread.stop? }\nsleep 0.2\n"
-
   def self.check(heapprof, word)
     table = Table.new("kinds", COLUMNS, except: EXCEPT)
-    in_program("#{ALL.map(&:text).join}\n#{SETTLE}dump\nexit!(true)\n", interval: "512k") do |directory|
+    in_program("#{ALL.map(&:text).join}\nsettle\ndump\nexit!(true)\n", interval: "512k") do |directory|
       answers, kept = Answers.new(heapprof, directory), Kept.read(File.join(directory, "1.graph"))
       cases = ALL.select { |kind| word.nil? || kind.name.include?(word) }
       each_outcome(table, cases) { |kind| new(kind, answers, kept).outcome }

@@ -33,8 +33,8 @@ class Kinds
   kind "Enumerator that has begun", "BEGUN = Enumerator.new { |out| in_enum = THING; loop { out << 1 } }.tap(&:next)", /BEGUN.*local in_enum/
   kind "next value of an Enumerator", "PEEKED = Enumerator.new { |out| out << THING; out << 1 }.tap(&:peek)", /PEEKED/
   kind "fiber inside a thread", "Thread.new { Fiber.new { inner = THING; Thread.stop }.resume }", /thread.*local inner/i
-  kind "local of a Ractor", "RACTOR = Ractor.new { in_ractor = THING; Ractor.receive }", /local in_ractor/
-  kind "local of a Ractor by name", "RACTOR_LOCAL = Ractor.new { Ractor.current[:ractor_local] = THING; Ractor.receive }", /ractor_local/
+  kind "local of a Ractor", "RACTOR = Ractor.new { in_ractor = THING; Ractor.yield 1; Ractor.receive }.tap(&:take)", /local in_ractor/
+  kind "local of a Ractor by name", "RACTOR_LOCAL = Ractor.new { Ractor.current[:ractor_local] = THING; Ractor.yield 1; Ractor.receive }.tap(&:take)", /ractor_local/
   kind "local of the main Ractor", "Ractor.main[:main_local] = THING rescue Ractor.current[:main_local] = THING", /main_local/
   kind "message to a Ractor", "class CLASS; def initialize = @sent = 1; end; SENT_TO = Ractor.new { sleep }; SENT_TO.send(Ractor.make_shareable(THING))", /ractor|SENT_TO/i
   kind "cause of an exception", "CAUSED = begin; begin; raise THING; rescue CLASS; raise 'other'; end; rescue => other; other; end", /CAUSED -> cause/, base: "StandardError"

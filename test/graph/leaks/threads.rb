@@ -5,7 +5,7 @@
 class Leaks
   leak "threads that never end", <<~RUBY, holder: /program\.rb:\d+/, path: /local job/, holds: LEAKED, count: 25, once: 90_000_000
     class Leaked; def initialize = @body = "b" * 100_000; end
-    def leak(n) = (n.times { Thread.new { job = Leaked.new; sleep } }; sleep 0.1) # here
+    def leak(n) = (n.times { Thread.new { job = Leaked.new; sleep } }; settle) # here
   RUBY
 
   leak "fibers in a list", <<~RUBY, holder: /\bFIBERS\b/, path: /\bFIBERS\b.*local job/, holds: %w[FIBERS], on: :main, count: 100, once: 90_000_000
@@ -44,20 +44,20 @@ class Leaks
     class Leaked; def initialize = @body = "b" * 100_000; end
     LOCK, DONE = Mutex.new, ConditionVariable.new
     def wait = Thread.new { job = Leaked.new; LOCK.synchronize { DONE.wait(LOCK) } } # here
-    def leak(n) = (n.times { wait }; sleep 0.1)
+    def leak(n) = (n.times { wait }; settle)
   RUBY
 
   leak "threads in Timeout.timeout", <<~RUBY, holder: /program\.rb:\d+/, path: /local job/, holds: LEAKED, count: 25, once: 90_000_000
     require "timeout"
     class Leaked; def initialize = @body = "b" * 100_000; end
     def stuck = Thread.new { job = Leaked.new; Timeout.timeout(3600) { sleep } } # here
-    def leak(n) = (n.times { stuck }; sleep 0.1)
+    def leak(n) = (n.times { stuck }; settle)
   RUBY
 
   leak "threads in a list", <<~RUBY, holder: /\bWORKERS\b|program\.rb:\d+/, path: /local job/, holds: LEAKED, count: 25, once: 90_000_000
     class Leaked; def initialize = @body = "b" * 100_000; end
     WORKERS = []
-    def leak(n) = (n.times { WORKERS << Thread.new { job = Leaked.new; Thread.stop } }; sleep 0.1) # here
+    def leak(n) = (n.times { WORKERS << Thread.new { job = Leaked.new; Thread.stop } }; settle) # here
   RUBY
 
   leak "values of threads that have ended", <<~RUBY, holder: /\bFINISHED\b/, path: /\bFINISHED\b/, holds: %w[FINISHED], count: 100

@@ -8,13 +8,14 @@ require "tmpdir"
 RUBY = ENV["RUBY"] || RbConfig.ruby
 
 # What each program begins with. `dump` writes 1.graph, 2.graph ...; `scrub` overwrites what calls have left on the stack; `apart` runs
-# a block where no stack stays.
+# a block where no stack stays; `settle` waits until all other threads wait.
 PRELUDE = <<~RUBY
   $VERBOSE = nil
   Thread.report_on_exception = false
   DUMPED = [0]
   def scrub(depth = 300, *) = depth > 0 ? scrub(depth - 1, nil, nil, nil, nil) : 0
   def apart(&block) = Thread.new(&block).join
+  def settle = (sleep 0.01 until Thread.list.all? { |thread| thread == Thread.current || thread.stop? })
   def dump
     scrub
     ObjectSpace::HeapGraph.dump("\#{DUMPED[0] += 1}.graph", gc: true)
