@@ -37,7 +37,7 @@ struct wb_symbol *wb_constant_of(struct wb_symbols *symbols, unsigned classes);
 /* A constant that is known only by the place where it came to be: it may have guards. */
 struct wb_symbol *wb_met_constant(struct wb_symbols *symbols, unsigned classes);
 
-/* A guard in front of the others. value NULL: the result of the function. */
+/* A new guard before those of `next`. If value is NULL, it is about the function's result. */
 const struct wb_guard *wb_new_guard(struct wb_arena *arena, const struct wb_symbol *value,
                                     unsigned classes, const struct wb_guard *next);
 

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 
 struct cli_holder {
-    char *first, *last;          /* dumps; NULL: there is none; the same: there is one */
+    char *first, *last;          /* paths of dumps; NULL: no dump; equal: one dump */
 };
 
 /* Finds the dumps beside these profiles, the oldest first. Returns false if there is no memory. The

@@ -112,8 +112,8 @@ list_cut(struct heapprof_cut *cut, struct free_slot **list, size_t slots)
     cut->rest_slots = slots - cut->skip_slots;
 }
 
-/* Draws the gaps of all heaps and cuts the free lists that the ractor holds. That of heap_idx has
- * so many slots; the others are counted. */
+/* Draws the gaps of all heaps and cuts the free lists that the ractor holds. The list of heap_idx
+ * is `slots` long. The other lists are counted here. */
 HEAPPROF_COLD static void
 gaps_arm_counted(rb_ractor_newobj_cache_t *cache, size_t heap_idx, size_t slots)
 {

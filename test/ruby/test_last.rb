@@ -163,7 +163,7 @@ class TestHeapProfLast < Test::Unit::TestCase
     RUBY
   end
 
-  # The function that is to free the memory reads it first, and there is none.
+  # The function that is to free the memory reads from it first, and the address is not mapped.
   def test_in_a_gc
     assert_unwritten("not written: it crashed during a GC", <<~'RUBY')
       def leave(free) = 1000.times { Fiddle::Pointer.new(16, 1, free) }

@@ -137,7 +137,7 @@ report_i(FILE *out, void *unused)
 
 /* ---- start, and the end ---- */
 
-/* Where address space is limited there is none for a copy when it is used up. */
+/* If address space is limited, a copy finds none when it is used up. So some is set aside now. */
 static void
 set_aside(void)
 {

@@ -6,9 +6,9 @@
 #include <sys/types.h>
 
 /* From here on, a crash writes a profile, where that is safe, as MRI reports it; the report has a
- * line about it. name writes its path, as that process would name it, and is called in a copy of
- * it; it returns false if there is none. with: flags of rb_heapprof_snapshot. Called once, at
- * boot. */
+ * line about it. name writes the profile's path, as that process would name it. It is called in a
+ * copy of the process, and returns false if there is no path. with: flags of
+ * rb_heapprof_snapshot. Called once, at boot. */
 void rb_heapprof_last_start(bool (*name)(pid_t pid, char *path, size_t size), unsigned int with);
 
 /* Writes the profile to path by a copy of the process, because there is no memory left for it here.
