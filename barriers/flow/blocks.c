@@ -234,7 +234,7 @@ wb_note_passed(struct wb_frame *frame, struct wb_function *function, unsigned nu
     struct wb_record *record = node->type ? wb_pointed(node->type) : NULL;
 
     if (WB_ONE_OF_P(function, registering)) hold(program, value);
-    if (value->kind == WB_S_LOAD && wb_holds_p(function)) hold(program, value->of);
+    if (value->kind == WB_S_LOAD && wb_holds_p(function, number)) hold(program, value->of);
     if (record && !function->body && !function->foreign) record->given = true;
     if (WB_ONE_OF_P(function, freeing)) wb_note_freed(frame, value);
     if (value->kind != WB_S_MEMORY) return;

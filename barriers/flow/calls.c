@@ -201,6 +201,7 @@ add_mark(struct wb_frame *frame, struct wb_symbol *value, bool movable)
                                  .next = frame->summary->marks };
     frame->summary->marks = mark;
     wb_note_marked(frame->flow->program, value);
+    if (value->kind == WB_S_LOAD) wb_note_registered(value->of);
 }
 
 /* All elements are marked; the analysis marks one of them, and does not know the number. */
@@ -245,6 +246,15 @@ apply_known(const struct wb_call *call, const struct wb_known *known)
 }
 
 /* ---- functions of ours, by their summaries ---- */
+
+/* Notes the parameter that the symbol is reached from, if there is one. */
+static void
+note_parameter(const struct wb_frame *frame, uint64_t *parameters, const struct wb_symbol *symbol)
+{
+    if (!wb_of_parameter_p(symbol, frame->function)) return;
+    while (symbol->of) symbol = symbol->of;
+    if (symbol->number < 64) *parameters |= UINT64_C(1) << symbol->number;
+}
 
 static struct wb_symbol *translate(const struct wb_call *call, struct wb_symbol *symbol);
 
@@ -380,6 +390,9 @@ apply_summary(const struct wb_call *call, const struct wb_summary *summary)
     }
     for (unsigned i = 0; i < call->count && i < 64; i++) {
         if (summary->frees >> i & 1) wb_note_freed(frame, call->arguments[i]);
+        if (!(summary->holds >> i & 1)) continue;
+        wb_hold_value(call->arguments[i]);
+        note_parameter(frame, &frame->summary->holds, call->arguments[i]);
     }
     frame->summary->gives |= summary->gives;
     result = summary->result ? translate(call, summary->result) : conjured(call, WB_S_UNKNOWN);
@@ -559,6 +572,31 @@ apply_unknown(const struct wb_call *call)
     return conjured(call, WB_S_UNKNOWN);
 }
 
+/* ---- arguments ---- */
+
+/* True if the argument is an address, or leads to one: not what is there. */
+static bool
+leads_to_p(const struct wb_symbol *given, const struct wb_node *node)
+{
+    const struct wb_type *type = node->type;
+
+    if (type && type->kind == WB_RECORD) return false;
+    return given->kind != WB_S_LOAD || (type && type->kind == WB_POINTER);
+}
+
+/* parameters: bit n says that the function may register the address that it gets there. */
+static void
+note_registered(const struct wb_call *call, uint64_t parameters)
+{
+    for (unsigned i = 0; i < call->count; i++) {
+        struct wb_symbol *given = call->arguments[i];
+        if (i < 64 && !(parameters >> i & 1)) continue;
+        if (!leads_to_p(given, call->nodes[i])) continue;
+        wb_note_registered(given);
+        note_parameter(call->frame, &call->frame->summary->registers, given);
+    }
+}
+
 static void
 evaluate_arguments(struct wb_call *call, const struct wb_node *first)
 {
@@ -572,9 +610,11 @@ evaluate_arguments(struct wb_call *call, const struct wb_node *first)
     for (const struct wb_node *node = first; node; node = node->next) {
         call->nodes[call->count] = wb_without_casts(node);
         call->arguments[call->count] = wb_visit(call->frame, call->state, node);
-        wb_note_registered(call->arguments[call->count]);
         if (function) {
-            wb_note_held(function, call->arguments[call->count]);
+            if (wb_note_held(function, call->count, call->arguments[call->count])) {
+                note_parameter(call->frame, &call->frame->summary->holds,
+                               call->arguments[call->count]);
+            }
             wb_note_passed(call->frame, function, call->count, call->arguments[call->count],
                            call->nodes[call->count]);
         }
@@ -592,6 +632,7 @@ wb_visit_call(struct wb_frame *frame, struct wb_state *state, const struct wb_no
 
     if (!function && node->child) wb_visit(frame, state, node->child);
     evaluate_arguments(&call, function || !node->child ? node->child : node->child->next);
+    if (!function || wb_may_register_p(function)) note_registered(&call, UINT64_MAX);
     if (function && function->never_returns) {
         wb_sink(frame, state);
         return conjured(&call, WB_S_UNKNOWN);
@@ -605,6 +646,7 @@ wb_visit_call(struct wb_frame *frame, struct wb_state *state, const struct wb_no
         }
     }
     else if (function && (summary = wb_summary_of(frame->flow, function))) {
+        note_registered(&call, summary->registers);
         result = apply_summary(&call, summary);
     }
     else result = apply_unknown(&call);

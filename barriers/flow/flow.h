@@ -35,6 +35,8 @@ struct wb_summary {
     bool                     gives;     /* it passes what its parameters lead to on to functions
                                          * that are not read */
     uint64_t                 frees;     /* bit n: it frees what parameter n points to */
+    uint64_t                 registers; /* bit n: it may register the address that it gets there */
+    uint64_t                 holds;     /* bit n: it puts the value that it gets where it is marked */
     const struct wb_objects *updates;   /* addresses at which it stores, if it runs in a GC */
     const struct wb_binding *writes;    /* pointers that it stores where its parameters point to */
 };

@@ -5,8 +5,8 @@
  *
  * No object marks them. So the GC has to be told: by rb_gc_register_address(&cache), by
  * rb_gc_register_mark_object(value), or by a mark function. A variable whose address is passed to
- * any function is taken to be registered, and one whose value is put into a constant or an instance
- * variable to be held by that.
+ * a function that is not read is taken to be registered, and one whose value is put into a constant
+ * or an instance variable to be held by that. Of Ruby's own functions it is known which register.
  */
 #include "barriers/flow/globals.h"
 
@@ -49,31 +49,54 @@ wb_note_registered(const struct wb_symbol *address)
 }
 
 bool
-wb_holds_p(const struct wb_function *function)
+wb_may_register_p(const struct wb_function *function)
 {
     static const char *const names[] = {
-        "rb_const_set", "rb_cv_set", "rb_cvar_set", "rb_define_class_variable", "rb_define_const",
-        "rb_define_global_const", "rb_gc_mark", "rb_gc_mark_maybe", "rb_gc_mark_movable",
-        "rb_gc_register_mark_object", "rb_iv_set", "rb_ivar_set", "rb_mark_hash", "rb_mark_set",
-        "rb_mark_tbl", "rb_mark_tbl_no_pin",
+        "rb_data_object_wrap", "rb_data_object_wrap_warning", "rb_data_typed_object_alloc",
+        "rb_data_typed_object_wrap", "rb_define_hooked_variable", "rb_define_readonly_variable",
+        "rb_define_variable", "rb_gc_mark_and_move", "rb_gc_mark_locations",
+        "rb_gc_register_address", "rb_global_variable",
     };
 
-    return WB_ONE_OF_P(function, names);
+    return WB_ONE_OF_P(function, names) || !(function->foreign || function->body);
+}
+
+bool
+wb_holds_p(const struct wb_function *function, unsigned number)
+{
+    static const char *const marking[] = {
+        "rb_gc_mark", "rb_gc_mark_maybe", "rb_gc_mark_movable", "rb_gc_register_mark_object",
+        "rb_mark_hash", "rb_mark_set", "rb_mark_tbl", "rb_mark_tbl_no_pin",
+    };
+    static const char *const setting[] = {
+        "rb_const_set", "rb_cv_set", "rb_cvar_set", "rb_define_class_variable", "rb_define_const",
+        "rb_define_global_const", "rb_iv_set", "rb_ivar_set",
+    };
+
+    return WB_ONE_OF_P(function, marking) || (number > 0 && WB_ONE_OF_P(function, setting));
 }
 
 void
-wb_note_held(const struct wb_function *function, struct wb_symbol *value)
+wb_hold_value(struct wb_symbol *value)
+{
+    if (value->kind == WB_S_LOAD) wb_note_registered(value->of);
+    if (value->kind == WB_S_UNKNOWN || value->kind == WB_S_FRESH ||
+        value->kind == WB_S_PARAMETER) {
+        value->immortal = true;
+    }
+}
+
+bool
+wb_note_held(const struct wb_function *function, unsigned number, struct wb_symbol *value)
 {
     static const char *const containers[] = {
         "rb_ary_push", "rb_ary_store", "rb_ary_unshift", "rb_hash_aset", "rb_struct_aset",
     };
-    bool holds = wb_holds_p(function);
+    bool contains = number > 0 && value->kind != WB_S_LOAD && WB_ONE_OF_P(function, containers);
 
-    if (holds && value->kind == WB_S_LOAD) wb_note_registered(value->of);
-    if (value->kind == WB_S_UNKNOWN || value->kind == WB_S_FRESH ||
-        value->kind == WB_S_PARAMETER) {
-        value->immortal |= holds || WB_ONE_OF_P(function, containers);
-    }
+    if (!contains && !wb_holds_p(function, number)) return false;
+    wb_hold_value(value);
+    return true;
 }
 
 bool

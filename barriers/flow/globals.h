@@ -12,14 +12,23 @@ struct wb_variable *wb_global_at(const struct wb_symbol *address);
 void wb_note_global(const struct wb_symbol *address, const struct wb_symbol *value,
                     const struct wb_place *place);
 
-/* Notes that a function gets that address: it may register it. */
+/* True if the function may register an address that it gets. What a function that is read does is
+ * known otherwise. */
+bool wb_may_register_p(const struct wb_function *function);
+
+/* Notes that a function which may register addresses gets that one. */
 void wb_note_registered(const struct wb_symbol *address);
 
-/* True if the function marks the value that it gets, or puts it where it is marked. */
-bool wb_holds_p(const struct wb_function *function);
+/* True if the function marks the value that it gets as that argument, or puts it where it is
+ * marked. */
+bool wb_holds_p(const struct wb_function *function, unsigned number);
 
-/* Notes that a function gets that value: it may mark the value, or put it where it is marked. */
-void wb_note_held(const struct wb_function *function, struct wb_symbol *value);
+/* The value is marked, or is where it is marked. */
+void wb_hold_value(struct wb_symbol *value);
+
+/* Notes that a function gets that value as that argument. Returns true if it marks the value, or
+ * puts it where it is marked. */
+bool wb_note_held(const struct wb_function *function, unsigned number, struct wb_symbol *value);
 
 /* True if no GC frees or moves what the function returns, as a class that C defines. */
 bool wb_returns_immortal_p(const struct wb_function *function);

@@ -329,6 +329,7 @@ enter_store(struct wb_frame *frame, struct wb_state *state, struct wb_store *sto
     if (frame->exempt) wb_note_update(frame, state, store->address);
     else note_place(frame, state, store->address, store->function, &store->place);
     if (frame->exempt) return;
+    if (frame->flow->reporting) wb_note_global(store->address, store->value, &store->place);
     if (wb_bound(state, store->address)) {
         wb_bind(frame->flow->arena, state, store->address, store->value);
     }
@@ -371,7 +372,6 @@ store_value(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *ad
         return;
     }
     wb_note_stored(frame->flow->arena, address, value, known_type_of(state, address));
-    if (frame->flow->reporting && !frame->exempt) wb_note_global(address, value, &node->place);
     if (value->kind == WB_S_CONSTANT) return;
     struct wb_store *store = WB_NEW(frame->flow->arena, struct wb_store);
     *store = (struct wb_store){

@@ -22,6 +22,18 @@ ours_p(struct wb_reader *reader, CXCursor cursor)
            !wb_of_ruby_p(reader, cursor);
 }
 
+/* "VALUE *const table[] = { &cache };": what the addresses in a table are used for is not followed,
+ * so each of them may be registered. */
+static void
+note_in_table(const struct wb_node *node)
+{
+    const struct wb_node *of = node->kind == WB_ADDRESS ? node->child : NULL;
+
+    while (of && (of->kind == WB_MEMBER || of->kind == WB_ELEMENT)) of = of->child;
+    if (of && of->kind == WB_VARIABLE && of->variable->global) of->variable->registered = true;
+    for (node = node->child; node; node = node->next) note_in_table(node);
+}
+
 static void
 read_variable(struct wb_reader *reader, CXCursor cursor)
 {
@@ -29,9 +41,9 @@ read_variable(struct wb_reader *reader, CXCursor cursor)
 
     if (clang_Cursor_isNull(value)) return;
     wb_read_data_type(reader, cursor);
-    /* Another initialiser is read for the functions whose addresses it takes. The node itself has
-     * no use. */
-    if (!wb_read_variable(reader, cursor)->data_type) wb_read_code(reader, value);
+    /* Another initialiser is read for the addresses that it takes, of functions and of variables.
+     * The node itself has no other use. */
+    if (!wb_read_variable(reader, cursor)->data_type) note_in_table(wb_read_code(reader, value));
 }
 
 static enum CXChildVisitResult

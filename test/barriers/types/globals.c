@@ -1,5 +1,6 @@
 /* Global variables. Behind a store stands whether the GC does not know what is stored. */
 #include "ruby/ruby.h"
+#include <pthread.h>
 
 struct node {
     VALUE        value;
@@ -11,6 +12,15 @@ static VALUE late, in_list[4], by_helper;
 static struct { VALUE member; } whole;
 static struct other { VALUE value; } *list;
 static struct node *marked_list;
+
+/* A function that gets the value of a variable does not register it, nor does one that gets its
+ * address for something else. */
+static VALUE tested, truth, sent, *grown, copy_sent, given_own, filled, by_own, kept_by_own, table;
+static struct { VALUE object; const char *name; int lock; } entry;
+static VALUE *const addresses[] = { &table };
+
+extern void register_all(VALUE *first);
+static VALUE by_other;
 
 static void
 mark_globals(void *pointer)
@@ -26,6 +36,59 @@ static VALUE
 made(void)
 {
     return rb_str_new_cstr("made");
+}
+
+static VALUE
+name_of(VALUE object)
+{
+    return rb_funcall(object, rb_intern("name"), 0);
+}
+
+static void
+fill(VALUE *place)
+{
+    *place = rb_ary_new(); // unregistered-global filled
+}
+
+static void
+keep_at(VALUE *place)
+{
+    rb_gc_register_address(place);
+}
+
+static VALUE
+keep(VALUE object)
+{
+    rb_gc_register_mark_object(object);
+    return object;
+}
+
+static VALUE
+get(VALUE self, VALUE value)
+{
+    static int count;
+
+    if (NIL_P(tested)) tested = rb_ary_new(); // unregistered-global tested
+    if (!RTEST(truth)) truth = value; // unregistered-global truth
+    sent = value; // unregistered-global sent
+    rb_funcall(sent, rb_intern("name"), 0);
+    REALLOC_N(grown, VALUE, count + 1);
+    grown[count++] = value; // unregistered-global grown
+    copy_sent = value; // unregistered-global copy_sent
+    VALUE copy = copy_sent;
+    rb_funcall(self, rb_intern("call"), 1, copy);
+    given_own = value; // unregistered-global given_own
+    name_of(given_own);
+    entry.object = value; // unregistered-global entry
+    rb_intern(entry.name);
+    pthread_mutex_lock((void *)&entry.lock);
+    fill(&filled);
+    by_own = value;
+    kept_by_own = keep(rb_ary_new());
+    table = value;
+    by_other = value;
+    rb_ary_push(value, kept_by_own);
+    return tested;
 }
 
 static VALUE
@@ -54,6 +117,10 @@ Init_globals(void)
     VALUE object = rb_ary_new();
 
     rb_gc_register_address(&registered);
+    keep_at(&by_own);
+    register_all(&by_other);
+    rb_gc_register_address(addresses[0]);
+    rb_define_method(rb_cObject, "get", get, 1);
     rb_global_variable(&global);
     of_class = rb_define_class("OfClass", rb_cObject);
     constant = rb_str_new_cstr("constant");
