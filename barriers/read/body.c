@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "barriers/known.h"
+
 /* ---- children ---- */
 
 /* True for code: not for the name of a type, a member or a label, and not for an attribute. */
@@ -315,6 +317,19 @@ read_unary(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *c
     return node;
 }
 
+/* __builtin_choose_expr: both expressions mean the same. So it is no object if one of them, that is
+ * the call in Ruby's INT2FIX, is none. */
+static struct wb_node *
+read_choice(struct wb_reader *reader, const struct wb_cursors *children)
+{
+    struct wb_node *node = wb_node_with(reader, WB_IF, children), *last = node->child->next->next;
+    const struct wb_node *call = wb_without_casts(last);
+    bool immediate = call->kind == WB_CALL && call->function &&
+                     wb_known_of(call->function)->effect == WB_RETURN_IMMEDIATE;
+
+    return immediate ? last : node;
+}
+
 static struct wb_node *
 read_cast(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
 {
@@ -575,7 +590,7 @@ read_kind(struct wb_reader *reader, CXCursor cursor, struct wb_cursors *children
       case CXCursor_UnexposedExpr: /* with three children: __builtin_choose_expr, behind Ruby's
                                     * INT2FIX */
         if (atomic_p(children)) return read_atomic(reader, cursor, children);
-        if (children->count == 3) return wb_node_with(reader, WB_IF, children);
+        if (children->count == 3) return read_choice(reader, children);
         /* fall through */
       default:
         if (children->count == 1) return wb_read_code(reader, children->items[0]);

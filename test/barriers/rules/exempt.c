@@ -28,6 +28,38 @@ immediates(VALUE self, VALUE number)
     return number;
 }
 
+#define COUNT(pair) INT2FIX((pair)->count + 1)
+
+VALUE
+numbers(VALUE self, int number, VALUE other)
+{
+    struct pair *pair = get_pair(self);
+
+    pair->first = INT2FIX(number);
+    pair->second = COUNT(pair);
+    pair->list[0] = INT2NUM(number);
+    pair->list[1] = UINT2NUM(7);
+    pair->list[2] = LONG2FIX(pair->number);
+    pair->list[3] = LONG2NUM(pair->number); // error list[]
+    pair->point.label = DBL2NUM(0.1); // error point.label
+    return self;
+}
+
+VALUE
+answers(VALUE self, VALUE other)
+{
+    struct pair *pair = get_pair(self);
+
+    pair->first = rb_obj_is_kind_of(other, rb_cString);
+    pair->second = rb_equal(self, other);
+    pair->list[0] = rb_ivar_defined(self, rb_intern("@name"));
+    pair->list[1] = rb_hash_size(other);
+    pair->list[2] = rb_obj_frozen_p(other);
+    pair->list[3] = rb_str_length(other);
+    pair->point.label = rb_obj_class(other); // error point.label
+    return self;
+}
+
 /* ---- an object that no GC has seen ---- */
 
 VALUE
