@@ -191,6 +191,7 @@ struct wb_function {
                                       * that is not read */
     bool                 called;     /* by code that is read */
     bool                 never_returns;
+    bool                 recursive;  /* it calls itself, perhaps through others */
     unsigned             search;     /* number of the last search that reached it: flow/reach.h */
     uint64_t             only_read;  /* bit n: parameter n points to const */
     const struct wb_known *known;    /* known.h; NULL until it is looked up */

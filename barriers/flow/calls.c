@@ -649,6 +649,7 @@ wb_visit_call(struct wb_frame *frame, struct wb_state *state, const struct wb_no
         note_registered(&call, summary->registers);
         result = apply_summary(&call, summary);
     }
+    else if (function == frame->function) result = conjured(&call, WB_S_UNKNOWN);
     else result = apply_unknown(&call);
     if (function && call.count == 1) {
         struct wb_symbol *test = wb_named_test(frame, state, function, call.arguments[0]);

@@ -25,6 +25,8 @@
 /* What a function does, in symbols of its own parameters. */
 struct wb_summary {
     bool                     busy;      /* being computed: a recursive call finds it so */
+    struct wb_summary       *earlier;   /* of a recursive function: what was found of it without its
+                                         * calls of itself; NULL while that is looked for */
     bool                     collects;  /* a GC may start in it */
     bool                     fresh;     /* its result is an object that no GC has seen */
     struct wb_symbol        *result;    /* NULL if there is none, or it is not known */
@@ -36,7 +38,7 @@ struct wb_summary {
                                          * that are not read */
     uint64_t                 frees;     /* bit n: it frees what parameter n points to */
     uint64_t                 registers; /* bit n: it may register the address that it gets there */
-    uint64_t                 holds;     /* bit n: it puts the value that it gets where it is marked */
+    uint64_t                 holds;     /* bit n: it puts that value where it is marked */
     const struct wb_objects *updates;   /* addresses at which it stores, if it runs in a GC */
     const struct wb_binding *writes;    /* pointers that it stores where its parameters point to */
 };
@@ -83,7 +85,8 @@ struct wb_frame {
     struct wb_variable  result;       /* holds what is known of the result as a number */
 };
 
-/* The summary of a function. Returns NULL if it has no body, or is being computed. */
+/* The summary of a function. Returns NULL if it has no body, or is being computed and has no earlier
+ * one. */
 struct wb_summary *wb_summary_of(struct wb_flow *flow, struct wb_function *function);
 
 /* Visits the mark and compact functions of a data type, with the data of an object of that type. */
@@ -187,6 +190,10 @@ struct wb_symbol *wb_parent_of(const struct wb_state *state, struct wb_symbol *a
  * struct or array that is copied. */
 void wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
               const struct wb_type *type, struct wb_symbol *from, const struct wb_node *node);
+
+/* The same address, counted from another base. */
+struct wb_symbol *wb_address_from(struct wb_frame *frame, const struct wb_symbol *address,
+                                  struct wb_symbol *base);
 
 /* The type of the object that owns the address. Returns NULL if the address is in no data that is
  * known. */

@@ -50,9 +50,11 @@ runs_in_gc_p(const struct wb_flow *flow, const struct wb_function *function)
     return false;
 }
 
-/* data: the value of the first parameter, or NULL if it is not known. */
+/* data: the value of the first parameter, or NULL if it is not known. earlier: a summary for calls
+ * of itself, or NULL. */
 static struct wb_summary *
-visit_function(struct wb_flow *flow, struct wb_function *function, struct wb_symbol *data)
+visit_once(struct wb_flow *flow, struct wb_function *function, struct wb_symbol *data,
+           struct wb_summary *earlier)
 {
     struct wb_summary *summary = WB_NEW(flow->arena, struct wb_summary);
     struct wb_frame frame = { .flow = flow, .function = function, .summary = summary,
@@ -61,6 +63,7 @@ visit_function(struct wb_flow *flow, struct wb_function *function, struct wb_sym
 
     flow->depth++;
     summary->busy = true;
+    summary->earlier = earlier;
     function->summary = summary;
     frame.exempt = runs_in_gc_p(flow, function);
     frame.escapes = function->addressed > 0 || !function->called;
@@ -79,11 +82,29 @@ visit_function(struct wb_flow *flow, struct wb_function *function, struct wb_sym
     return summary;
 }
 
+/* A function that calls itself is visited twice: the second time it is known what these calls do. In
+ * the round that reports it is known that it calls itself, so that the first visit reports nothing. */
+static struct wb_summary *
+visit_function(struct wb_flow *flow, struct wb_function *function, struct wb_symbol *data)
+{
+    const bool reporting = flow->reporting;
+    struct wb_summary *summary;
+
+    flow->reporting &= !function->recursive;
+    summary = visit_once(flow, function, data, NULL);
+    flow->reporting = reporting;
+    return function->recursive ? visit_once(flow, function, data, summary) : summary;
+}
+
 struct wb_summary *
 wb_summary_of(struct wb_flow *flow, struct wb_function *function)
 {
     if (!function->body) return NULL;
-    if (function->summary) return function->summary->busy ? NULL : function->summary;
+    if (function->summary && function->summary->busy) {
+        function->recursive = true;
+        return function->summary->earlier;
+    }
+    if (function->summary) return function->summary;
     if (flow->depth < CALLS_MOST) return visit_function(flow, function, NULL);
     function->addressed++; /* this caller does not see its stores, so they are reported for the
                             * function itself */

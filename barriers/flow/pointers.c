@@ -36,10 +36,6 @@ comes_from_another_p(struct wb_frame *frame, const struct wb_state *state,
 {
     struct wb_symbol *base = wb_base_of(value), *parent;
 
-    if (base->kind == WB_S_EITHER) {
-        return comes_from_another_p(frame, state, base->of, object, left) ||
-               comes_from_another_p(frame, state, base->other, object, left);
-    }
     if (base->kind != WB_S_LOAD) return false;
     parent = wb_parent_of(state, base);
     return parent && parent != object && !(left && wb_load(frame, state, base->of) == base);
@@ -69,9 +65,9 @@ move_memory(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *ad
 
 /* If the object marks what the field points to, memory belongs to the object now. A field that is
  * given an address in the data leads to what is there. */
-void
-wb_store_pointer(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
-                 const struct wb_type *type, struct wb_symbol *value, const struct wb_node *node)
+static void
+store_one(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
+          const struct wb_type *type, struct wb_symbol *value, const struct wb_node *node)
 {
     struct wb_symbol *object = wb_parent_of(state, address), *base = wb_base_of(value);
     struct wb_data_type *data_type = (struct wb_data_type *)wb_owning_type(state, address);
@@ -90,6 +86,25 @@ wb_store_pointer(struct wb_frame *frame, struct wb_state *state, struct wb_symbo
         wb_add_wrapped(frame->flow->arena, state, object, base, data_type);
         adopt_stores(frame, state, base);
     }
+}
+
+/* Where it is one of two addresses, or one of two pointers, each may be the one. */
+void
+wb_store_pointer(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
+                 const struct wb_type *type, struct wb_symbol *value, const struct wb_node *node)
+{
+    const struct wb_symbol *at = wb_base_of(address), *to = wb_base_of(value);
+
+    for (unsigned i = 0; i < 2 && at->kind == WB_S_EITHER; i++) {
+        wb_store_pointer(frame, state, wb_address_from(frame, address, i ? at->other : at->of),
+                         type, value, node);
+    }
+    if (at->kind == WB_S_EITHER) return;
+    for (unsigned i = 0; i < 2 && to->kind == WB_S_EITHER; i++) {
+        wb_store_pointer(frame, state, address, type,
+                         wb_address_from(frame, value, i ? to->other : to->of), node);
+    }
+    if (to->kind != WB_S_EITHER) store_one(frame, state, address, type, value, node);
 }
 
 /* ---- data that replaces other data ---- */

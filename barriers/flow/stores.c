@@ -30,6 +30,10 @@ wb_parent_of(const struct wb_state *state, struct wb_symbol *address)
 
     if (object) return object;
     if (base->kind == WB_S_DATA) return base->of;
+    if (base->kind == WB_S_EITHER) {
+        object = wb_parent_of(state, base->of);
+        return object == wb_parent_of(state, base->other) ? object : NULL;
+    }
     return base->kind == WB_S_LOAD ? wb_parent_of(state, base->of) : NULL;
 }
 
@@ -340,13 +344,12 @@ enter_store(struct wb_frame *frame, struct wb_state *state, struct wb_store *sto
     else wb_add_store(frame->flow->arena, &state->stores, store);
 }
 
-/* The same address from another base. */
-static struct wb_symbol *
-address_from(struct wb_frame *frame, const struct wb_symbol *address, struct wb_symbol *base)
+struct wb_symbol *
+wb_address_from(struct wb_frame *frame, const struct wb_symbol *address, struct wb_symbol *base)
 {
     if (address->kind != WB_S_FIELD && address->kind != WB_S_INDEX) return base;
     return wb_symbol(&frame->flow->symbols, address->kind, address->what,
-                     address_from(frame, address->of, base), address->number);
+                     wb_address_from(frame, address->of, base), address->number);
 }
 
 /* Of two addresses with the same owner and the same innermost field, one is enough. */
@@ -365,8 +368,8 @@ store_value(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *ad
     const struct wb_symbol *base = wb_base_of(address);
 
     if (base->kind == WB_S_EITHER) {
-        struct wb_symbol *one = address_from(frame, address, base->of),
-            *other = address_from(frame, address, base->other);
+        struct wb_symbol *one = wb_address_from(frame, address, base->of),
+            *other = wb_address_from(frame, address, base->other);
         store_value(frame, state, one, value, node, hidden);
         if (!alike_p(state, one, other)) store_value(frame, state, other, value, node, hidden);
         return;

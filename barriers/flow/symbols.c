@@ -76,7 +76,7 @@ count_origins(const struct wb_symbol *symbol)
     }
     if (symbol->kind == WB_S_UNKNOWN || symbol->kind == WB_S_CONSTANT) return 0;
     while (symbol && symbol->kind != WB_S_EITHER) symbol = symbol->of;
-    return symbol ? 0 : 1;
+    return symbol ? count_origins(symbol) : 1;
 }
 
 struct wb_symbol *
