@@ -651,6 +651,9 @@ wb_visit_call(struct wb_frame *frame, struct wb_state *state, const struct wb_no
     }
     else if (function == frame->function) result = conjured(&call, WB_S_UNKNOWN);
     else result = apply_unknown(&call);
+    if (function && call.count == 2) {
+        wb_assume_checked(frame, state, node, call.arguments[0]);
+    }
     if (function && call.count == 1) {
         struct wb_symbol *test = wb_named_test(frame, state, function, call.arguments[0]);
         if (test) return test;

@@ -2,6 +2,7 @@
  * store needs a barrier there.
  *
  *     if (!RB_SPECIAL_CONST_P(v)) RB_OBJ_WRITTEN(self, Qundef, v);     a test of the table below
+ *     if (NIL_P(v) || TYPE(v) == T_FIXNUM) return;                     several of them
  *     if (v != Qnil && !RB_FIXNUM_P(v)) RB_OBJ_WRITTEN(...);           v is tested somehow
  *     if (self) RB_OBJ_WRITTEN(self, Qundef, v);                       the object is tested
  *     if (set.insert(v).second) RB_OBJ_WRITTEN(self, Qundef, v);       what it stores, or not
@@ -99,6 +100,111 @@ tested_value(struct wb_frame *frame, struct wb_state *state, const struct wb_nod
     return found;
 }
 
+/* ---- where there is no object ---- */
+
+/* A constant that is no object, such as Qtrue, or the number of a type that has no objects. */
+static bool
+constant_p(const struct wb_node *node, int64_t *number)
+{
+    node = wb_without_casts(node);
+    if (node->kind == WB_NUMBER) *number = node->number;
+    return node->kind == WB_NUMBER;
+}
+
+bool
+wb_type_of_no_object_p(int64_t type)
+{
+    enum { NIL = 0x11, TRUE = 0x12, FALSE = 0x13, FIXNUM = 0x15, UNDEF = 0x16 }; /* of Ruby */
+
+    return type == NIL || type == TRUE || type == FALSE || type == FIXNUM || type == UNDEF;
+}
+
+const struct wb_node *
+wb_typed_by(const struct wb_node *node)
+{
+    node = wb_without_casts(node);
+    bool types = node->kind == WB_CALL && node->function && node->child &&
+                 (!strcmp(node->function->name, "rb_type") ||
+                  !strcmp(node->function->name, "RB_BUILTIN_TYPE"));
+
+    return types ? wb_without_casts(node->child) : NULL;
+}
+
+/* "v == Qtrue", "TYPE(v) == T_FIXNUM": the VALUE that is no object where the two are equal. */
+static struct wb_symbol *
+equal_to_none(struct wb_frame *frame, struct wb_state *state, const struct wb_node *one,
+              const struct wb_node *other)
+{
+    int64_t number;
+
+    if (!constant_p(other, &number)) {
+        return constant_p(one, &number) ? equal_to_none(frame, state, other, one) : NULL;
+    }
+    const struct wb_node *typed = wb_typed_by(one);
+    if (!typed) return named_value(frame, state, wb_without_casts(one));
+    return wb_type_of_no_object_p(number) ? named_value(frame, state, typed) : NULL;
+}
+
+/* RB_TYPE_P(v, T_FIXNUM) */
+static bool
+type_test_p(const struct wb_node *node)
+{
+    static const char *const names[] = {"RB_TYPE_P", "rbimpl_RB_TYPE_P_fastpath"};
+    int64_t type;
+
+    return node->kind == WB_CALL && node->function && WB_ONE_OF_P(node->function, names) &&
+           node->child && node->child->next && constant_p(node->child->next, &type) &&
+           wb_type_of_no_object_p(type);
+}
+
+void
+wb_assume_checked(struct wb_frame *frame, struct wb_state *state, const struct wb_node *call,
+                  struct wb_symbol *value)
+{
+    static const char *const names[] = {"Check_Type", "rb_check_type"};
+    int64_t type;
+
+    if (!WB_ONE_OF_P(call->function, names) || !call->child || !call->child->next) return;
+    if (constant_p(call->child->next, &type) && wb_type_of_no_object_p(type)) {
+        wb_assume_no_object(frame, state, NULL, value);
+    }
+}
+
+/* The VALUE that is no object where the condition is as truth says. Returns NULL if there is none. */
+static struct wb_symbol *
+never_object(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node, bool truth)
+{
+    struct wb_condition test = { .state = state };
+    const struct wb_node *left = node->child, *right = left ? left->next : NULL;
+
+    if (node->kind == WB_CALL && node->function && left &&
+        !strcmp(node->function->name, "__builtin_expect")) {
+        return never_object(frame, state, left, truth);
+    }
+    if (left && !right && (node->kind == WB_CAST || node->kind == WB_ANY)) {
+        return never_object(frame, state, left, truth == (node->kind == WB_CAST));
+    }
+    if (node->kind == WB_IF && right && right->next) { /* a macro that chooses one of two tests */
+        struct wb_symbol *one = never_object(frame, state, right, truth);
+        return one == never_object(frame, state, right->next, truth) ? one : NULL;
+    }
+    if (type_test_p(node)) {
+        return truth ? named_value(frame, state, wb_without_casts(left)) : NULL;
+    }
+    if (node->kind == WB_ANY && (node->operation == WB_AND || node->operation == WB_OR)) {
+        struct wb_symbol *one = never_object(frame, state, left, truth),
+            *other = never_object(frame, state, right, truth);
+        if ((node->operation == WB_AND) == truth) return one ? one : other;
+        return one == other ? one : NULL;
+    }
+    if (node->kind == WB_ANY && (node->operation == WB_EQUAL || node->operation == WB_NOT_EQUAL)) {
+        return (node->operation == WB_EQUAL) == truth ? equal_to_none(frame, state, left, right) :
+               NULL;
+    }
+    read_test(frame, &test, node, true);
+    return test.object_if != truth ? test.value : NULL;
+}
+
 /* ---- what follows ---- */
 
 void
@@ -114,11 +220,14 @@ wb_read_condition(struct wb_frame *frame, struct wb_condition *condition,
 }
 
 void
-wb_assume_condition(struct wb_frame *frame, const struct wb_condition *condition)
+wb_assume_condition(struct wb_frame *frame, const struct wb_condition *condition,
+                    const struct wb_node *node)
 {
-    struct wb_state *state = condition->object_if ? condition->other : condition->state;
+    struct wb_symbol *yes = never_object(frame, condition->state, node, true),
+        *no = never_object(frame, condition->state, node, false);
 
-    if (condition->sure) wb_assume_no_object(frame, state, NULL, condition->value);
+    if (yes) wb_assume_no_object(frame, condition->state, NULL, yes);
+    if (no) wb_assume_no_object(frame, condition->other, NULL, no);
 }
 
 /* One branch has a barrier, for the object or the value that is tested, or for what the condition

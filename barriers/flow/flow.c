@@ -228,7 +228,7 @@ visit_if(struct wb_frame *frame, struct wb_state *state, const struct wb_node *n
     const struct wb_node *otherwise = then->next;
     struct wb_state other = *state;
     condition.other = &other;
-    wb_assume_condition(frame, &condition);
+    wb_assume_condition(frame, &condition, node->child);
     wb_assume_truth(frame, state, condition.truth, true);
     wb_assume_truth(frame, &other, condition.truth, false);
     struct wb_symbol *one = wb_visit(frame, state, then);
@@ -278,13 +278,15 @@ visit_loop(struct wb_frame *frame, struct wb_state *state, const struct wb_node 
     if (state->dead) *state = before;
 }
 
-/* Joins the state in which the switch is left for a value of those classes. */
+/* Joins the state in which the switch is left for a value of those classes. object: the switch may be
+ * over the type of an object. */
 static void
-join_switch(struct wb_frame *frame, struct wb_state *state, unsigned classes)
+join_switch(struct wb_frame *frame, struct wb_state *state, unsigned classes, bool object)
 {
     const struct wb_switch *around = frame->around;
     struct wb_state from = around->from;
 
+    if (around->typed && !object) wb_assume_no_object(frame, &from, NULL, around->typed);
     wb_assume_classes(frame->flow->arena, &from, around->value, classes);
     wb_join_states(&frame->flow->symbols, state, &from);
 }
@@ -297,6 +299,8 @@ visit_switch(struct wb_frame *frame, struct wb_state *state, const struct wb_nod
 
     if (!node->child) return;
     within.value = wb_visit(frame, state, node->child);
+    const struct wb_node *typed = wb_typed_by(node->child);
+    if (typed) within.typed = wb_visit(frame, state, typed);
     within.from = *state;
     state->dead = true;
     frame->break_to = &left;
@@ -304,7 +308,7 @@ visit_switch(struct wb_frame *frame, struct wb_state *state, const struct wb_nod
     visit_sequence(frame, state, node->child->next);
     frame->break_to = break_to;
     wb_join_states(&frame->flow->symbols, state, &left);
-    if (!within.complete) join_switch(frame, state, within.rest); /* if no case fits */
+    if (!within.complete) join_switch(frame, state, within.rest, true); /* if no case fits */
     frame->around = around;
 }
 
@@ -322,7 +326,8 @@ visit_case(struct wb_frame *frame, struct wb_state *state, const struct wb_node 
             classes = around->rest;
             around->complete = true;
         }
-        join_switch(frame, state, classes);
+        join_switch(frame, state, classes,
+                    node->operation != WB_EQUAL || !wb_type_of_no_object_p(node->number));
     }
     visit_sequence(frame, state, node->child);
 }

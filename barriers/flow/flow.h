@@ -63,6 +63,7 @@ struct wb_label {
 /* A switch that is being visited. */
 struct wb_switch {
     const struct wb_symbol *value;
+    struct wb_symbol       *typed;    /* the switch is over the type of this VALUE; or NULL */
     struct wb_state         from;     /* before the first case */
     unsigned                rest;     /* classes of numbers for which no case was seen */
     bool                    complete; /* it has a default */
@@ -117,8 +118,19 @@ struct wb_condition {
 void wb_read_condition(struct wb_frame *frame, struct wb_condition *condition,
                        const struct wb_node *node);
 
-/* Before the branches are visited: value is no object on one of them. */
-void wb_assume_condition(struct wb_frame *frame, const struct wb_condition *condition);
+/* Before the branches are visited: values are no objects on one of them. */
+void wb_assume_condition(struct wb_frame *frame, const struct wb_condition *condition,
+                         const struct wb_node *node);
+
+/* The node whose type the node is, as v of TYPE(v). Returns NULL if it is nothing's. */
+const struct wb_node *wb_typed_by(const struct wb_node *node);
+
+/* After Check_Type(v, T_FIXNUM) the value is no object. */
+void wb_assume_checked(struct wb_frame *frame, struct wb_state *state, const struct wb_node *call,
+                       struct wb_symbol *value);
+
+/* True for the number of a type whose values are no objects, as T_FIXNUM. */
+bool wb_type_of_no_object_p(int64_t type);
 
 /* When both have been visited: what their barriers say of the condition. */
 void wb_conclude_condition(struct wb_frame *frame, const struct wb_condition *condition);

@@ -108,3 +108,62 @@ not_tested(VALUE self, VALUE value, VALUE other)
     if (SPECIAL_CONST_P(value)) RB_OBJ_WRITTEN(self, Qundef, value);
     return self;
 }
+
+VALUE
+several_tests(VALUE self, VALUE value)
+{
+    struct pair *pair = get_pair(self);
+
+    if (NIL_P(value) || FIXNUM_P(value)) pair->first = value;
+    if (value == Qtrue || Qfalse == value) pair->second = value;
+    if (!NIL_P(value) && value != Qundef) return self;
+    pair->point.label = value;
+    return self;
+}
+
+VALUE
+several_tests_that_leave_objects(VALUE self, VALUE value, VALUE other)
+{
+    struct pair *pair = get_pair(self);
+
+    if (NIL_P(value) || FIXNUM_P(other)) pair->first = value; // error first
+    if (NIL_P(value) && other == Qtrue) return self;
+    pair->second = value; // error second
+    if (value == Qtrue || other == value) pair->point.label = value; // error point.label
+    return self;
+}
+
+VALUE
+types_of_no_object(VALUE self, VALUE value, VALUE other)
+{
+    struct pair *pair = get_pair(self);
+
+    if (RB_TYPE_P(value, T_FIXNUM)) pair->first = value;
+    if (TYPE(value) == T_NIL || TYPE(value) == T_TRUE) pair->second = value;
+    switch (TYPE(value)) {
+      case T_NIL:
+      case T_FIXNUM:
+        pair->list[0] = value;
+        break;
+      case T_STRING:
+        pair->list[1] = value; // error list[]
+        break;
+      default:
+        pair->list[2] = value; // error list[]
+    }
+    if (TYPE(other) != T_SYMBOL) return self;
+    pair->list[3] = other; // error list[]
+    return self;
+}
+
+VALUE
+checked_type(VALUE self, VALUE value, VALUE other)
+{
+    struct pair *pair = get_pair(self);
+
+    Check_Type(value, T_FIXNUM);
+    pair->first = value;
+    Check_Type(other, T_STRING);
+    pair->second = other; // error second
+    return self;
+}
