@@ -62,6 +62,26 @@ wb_add_unprotected(struct wb_arena *arena, struct wb_state *state, struct wb_sym
     if (!wb_unprotected_p(state, object)) add_object(arena, &state->unprotected, object);
 }
 
+bool
+wb_told_p(const struct wb_state *state, const struct wb_symbol *object,
+          const struct wb_symbol *value)
+{
+    const struct wb_objects *told = state->told;
+
+    while (told && (told->object != object || told->data != value)) told = told->next;
+    return told != NULL;
+}
+
+void
+wb_add_told(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object,
+            struct wb_symbol *value)
+{
+    if (wb_told_p(state, object, value)) return;
+    struct wb_objects *added = WB_NEW(arena, struct wb_objects);
+    *added = (struct wb_objects){ .object = object, .data = value, .next = state->told };
+    state->told = added;
+}
+
 /* Keeps the objects that are in both lists. */
 static void
 intersect_objects(struct wb_arena *arena, const struct wb_objects **into,
@@ -80,6 +100,14 @@ void
 wb_keep_common_objects(struct wb_arena *arena, struct wb_state *state,
                        const struct wb_state *other)
 {
+    const struct wb_objects *told = state->told;
+
+    if (told != other->told) state->told = NULL;
+    for (; told && told != other->told; told = told->next) {
+        if (wb_told_p(other, told->object, told->data)) {
+            wb_add_told(arena, state, told->object, told->data);
+        }
+    }
     intersect_objects(arena, &state->fresh, other->fresh);
     intersect_objects(arena, &state->unprotected, other->unprotected);
 }

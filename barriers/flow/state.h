@@ -65,6 +65,7 @@ struct wb_state {
     const struct wb_stores  *stores;   /* with no barrier so far, and no GC since */
     const struct wb_objects *fresh;    /* objects that no GC has seen */
     const struct wb_objects *unprotected; /* objects that gave up their protection */
+    const struct wb_objects *told;     /* objects and values of barriers, and no GC since */
     const struct wb_objects *wrapped;  /* memory that became an object's data */
     bool                     collected; /* a GC may have started since the function began */
     bool                     dead;     /* no path reaches this point */
@@ -83,7 +84,13 @@ void wb_add_fresh(struct wb_arena *arena, struct wb_state *state, struct wb_symb
 bool wb_unprotected_p(const struct wb_state *state, const struct wb_symbol *object);
 void wb_add_unprotected(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object);
 
-/* Those of both kinds that are in the other state, too. */
+/* The GC was told that the object refers to the value, and has not started since. */
+bool wb_told_p(const struct wb_state *state, const struct wb_symbol *object,
+               const struct wb_symbol *value);
+void wb_add_told(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object,
+                 struct wb_symbol *value);
+
+/* Those of these kinds that are in the other state, too. */
 void wb_keep_common_objects(struct wb_arena *arena, struct wb_state *state,
                             const struct wb_state *other);
 

@@ -297,6 +297,9 @@ why_harmless(const struct wb_state *state, const struct wb_store *store)
     if (parent && wb_fresh_p(state, parent) && (store->early || !store->late)) {
         return "the object is new: no GC can have started since it was made";
     }
+    if (parent && wb_told_p(state, parent, value) && (store->early || !store->late)) {
+        return "a barrier has told of the value already: no GC can have started since";
+    }
     if (parent && wb_unprotected_p(state, parent)) return "the object is not protected any more";
     if (value == parent) return "the object refers to itself";
     if (value->kind != WB_S_LOAD) return NULL;
@@ -541,6 +544,18 @@ remove_answered(struct wb_frame *frame, struct wb_state *state, struct wb_symbol
     }
 }
 
+/* True for a value that is the same one wherever it has this name. An element of an array by a
+ * variable index is not. */
+static bool
+lasting_p(const struct wb_symbol *value)
+{
+    for (; value; value = value->of) {
+        if (value->kind == WB_S_EITHER) return false;
+        if (value->kind == WB_S_INDEX && value->number < 0) return false;
+    }
+    return true;
+}
+
 void
 wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
            struct wb_symbol *value)
@@ -550,6 +565,9 @@ wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *obj
     *barriers_seen = (struct wb_objects){ .object = object, .data = value,
                                           .next = frame->barriers_seen };
     frame->barriers_seen = barriers_seen;
+    if (object && value && lasting_p(value)) {
+        wb_add_told(frame->flow->arena, state, object, value);
+    }
     remove_answered(frame, state, object, value, NULL);
     if (!state->collected && wb_of_parameter_p(object, frame->function)) {
         struct wb_objects *barrier = WB_NEW(frame->flow->arena, struct wb_objects);
@@ -615,7 +633,7 @@ wb_gc_point(struct wb_frame *frame, struct wb_state *state, const char *why)
         }
         else resolve_store(frame, state, stores->store, why);
     }
-    state->fresh = NULL;
+    state->fresh = state->told = NULL;
     state->collected = true;
     frame->summary->collects = true;
 }

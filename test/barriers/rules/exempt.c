@@ -142,3 +142,42 @@ Init_exempt(void)
     rb_gc_register_address(&empty);
     empty = rb_str_new_cstr("");
 }
+
+/* ---- what the GC was told of already ---- */
+
+VALUE
+told_before(VALUE self, VALUE value, VALUE other)
+{
+    struct pair *pair = get_pair(self);
+
+    RB_OBJ_WRITE(self, &pair->first, value);
+    pair->second = pair->first; // note second
+    pair->list[0] = value; // note list[]
+    pair->list[1] = other; // error list[]
+    rb_gc_start();
+    pair->list[2] = value; // error list[]
+    return self;
+}
+
+VALUE
+told_on_one_path(VALUE self, VALUE value, VALUE other)
+{
+    struct pair *pair = get_pair(self);
+
+    if (RTEST(other)) RB_OBJ_WRITE(self, &pair->first, value);
+    pair->second = value; // error second
+    return self;
+}
+
+VALUE
+told_of_another_element(VALUE self, VALUE *values, int count)
+{
+    struct pair *pair = get_pair(self);
+
+    for (int i = 0; i < count; i++) {
+        RB_OBJ_WRITTEN(self, Qundef, values[i]);
+        i++;
+        pair->list[0] = values[i]; // error list[]
+    }
+    return self;
+}

@@ -49,9 +49,9 @@ get_engine(VALUE self)
 }
 
 VALUE
-pushes(VALUE self, VALUE value)
+pushes(VALUE self, VALUE value, VALUE other)
 {
-    get_engine(self)->push_also(self, value);
+    get_engine(self)->push_also(self, other);
     get_engine(self)->push(value);
     return self;
 }

@@ -56,8 +56,9 @@ choice(VALUE self, VALUE value)
 {
     struct pair *pair = get_pair(self);
 
+    pair->first = pair->number ? value : Qnil; // error first
+    rb_gc_start();
     *(pair->number ? &pair->first : &pair->second) = value;
     RB_OBJ_WRITTEN(self, Qundef, value);
-    pair->first = pair->number ? value : Qnil; // error first
     return value;
 }
