@@ -45,7 +45,7 @@ wb_analyse(struct wb_program *program, struct wb_findings *findings)
         learnt = program->owner_count;
         visit_all(&flow);
     } while (program->owner_count > learnt && ++round < ROUNDS_MOST);
-    flow.reporting = true;
+    flow.last = true;
     visit_all(&flow);
     wb_sort_findings(&flow.findings);
     *findings = flow.findings;

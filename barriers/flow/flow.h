@@ -48,7 +48,8 @@ struct wb_flow {
     struct wb_arena    *arena;
     struct wb_symbols   symbols;
     struct wb_findings  findings;
-    bool                reporting;  /* the last time */
+    bool                last;       /* the last round, which reports */
+    bool                reporting;  /* this visit of a function reports */
     unsigned            depth;    /* of calls: functions that wait for the summary of another one */
     struct wb_symbol   *copying;  /* where a struct or an array is copied to; NULL if none is */
 };

@@ -87,13 +87,15 @@ visit_once(struct wb_flow *flow, struct wb_function *function, struct wb_symbol 
 static struct wb_summary *
 visit_function(struct wb_flow *flow, struct wb_function *function, struct wb_symbol *data)
 {
-    const bool reporting = flow->reporting;
+    const bool outer = flow->reporting;
     struct wb_summary *summary;
 
-    flow->reporting &= !function->recursive;
+    flow->reporting = flow->last && !function->recursive;
     summary = visit_once(flow, function, data, NULL);
-    flow->reporting = reporting;
-    return function->recursive ? visit_once(flow, function, data, summary) : summary;
+    flow->reporting = flow->last;
+    if (function->recursive) summary = visit_once(flow, function, data, summary);
+    flow->reporting = outer;
+    return summary;
 }
 
 struct wb_summary *

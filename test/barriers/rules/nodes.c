@@ -188,3 +188,24 @@ replace(VALUE self, VALUE from, VALUE to)
     replace_all(get(self)->root, from, to);
     return self;
 }
+
+/* Another function that only a recursive one calls is visited once. */
+static void
+clear_value(VALUE self, VALUE value)
+{
+    get(self)->root->value = value; // warning root->value
+}
+
+VALUE
+count_down(VALUE self, VALUE value, int number)
+{
+    if (number == 0) return self;
+    clear_value(self, value);
+    return count_down(self, value, number - 1);
+}
+
+void
+Init_nodes(void)
+{
+    rb_define_method(rb_cObject, "count_down", count_down, 2);
+}
