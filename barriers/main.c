@@ -148,7 +148,7 @@ check_extension(const struct wb_settings *settings, const struct wb_extension *e
     const struct wb_remark *remarks = wb_make_remarks(&program, &findings);
     write_report(settings, extension, &program, &findings, remarks, status == WB_CLEAN &&
                  !findings.truncated, out);
-    wb_report_summary(stderr, extension->name, &program, &findings);
+    wb_report_summary(stderr, extension->name, &program, &findings, wb_count_faults(remarks));
     for (size_t i = 0; i < findings.count && status == WB_CLEAN; i++) {
         if (wb_missing_p(findings.all[i])) status = WB_MISSING;
     }

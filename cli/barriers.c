@@ -142,8 +142,8 @@ const struct cli_command cli_barriers_command = {
         "come from another store. "
         "`only seen`: the collector missed a barrier, and no store explains it. The command has to "
         "run the ruby that heapprof came "
-        "with. Its output goes to stderr. Without DIR or FILE the current directory is "
-        "searched.\n\n"
+        "with. Its output goes to stderr. Then DIR may be left out, and stands for the current "
+        "directory.\n\n"
         "Exit status: 0 if nothing is missing, 1 if a barrier is or if the GC does not know an "
         "object, 2 if something could not be read.",
     .options = options,

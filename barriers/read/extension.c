@@ -429,8 +429,9 @@ wb_search_files(struct wb_search *search, char **paths, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct wb_makefile makefile = { .arena = &search->arena };
         const char *path = real_path(search, paths[i]), *directory;
-        if (!path) {
-            report_problem(search, paths[i], strerror(errno));
+        if (!path || !source_p(path)) {
+            report_problem(search, paths[i],
+                           path ? "it is no source of C or C++, by its name" : strerror(errno));
             all = false;
             continue;
         }

@@ -120,10 +120,15 @@ report_problems(CXTranslationUnit unit, struct wb_command *command, wb_problem_i
     }
 }
 
-static const char *
-why_unread(enum CXErrorCode error)
+static void
+report_unread(enum CXErrorCode error, const char *path, wb_problem_i *problem_i, void *data)
 {
-    return error == CXError_Crashed ? "the compiler's library crashed on it" : "it cannot be read";
+    const char *why = error == CXError_Crashed ? "the compiler's library crashed on it" :
+                      "the compiler's library cannot read it";
+    char line[5000];
+
+    snprintf(line, sizeof(line), "%s: %s", path, why);
+    problem_i(data, line);
 }
 
 /* The C++ that g++ takes a file for without -std; libclang 14 would take an older one. */
@@ -181,7 +186,7 @@ wb_source_read(struct wb_program *program, struct wb_command *command,
         }
         clang_disposeTranslationUnit(reader.unit);
     }
-    else problem_i(data, why_unread(error));
+    else report_unread(error, command->path, problem_i, data);
     clang_disposeIndex(index);
     HEAPPROF_MEM_RELEASE(&program->mem, reader.pending, reader.pending_capacity);
     HEAPPROF_MEM_RELEASE(&program->mem, reader.uses, reader.use_capacity);

@@ -130,7 +130,7 @@ wb_report_remarks(FILE *out, const struct wb_remark *remarks, bool all, const ch
 
 void
 wb_report_summary(FILE *out, const char *name, const struct wb_program *program,
-                  const struct wb_findings *findings)
+                  const struct wb_findings *findings, size_t faults)
 {
     size_t types = 0, protected_types = 0, missing = 0, accepted = 0;
 
@@ -145,6 +145,9 @@ wb_report_summary(FILE *out, const char *name, const struct wb_program *program,
     report_print(out, "heapprof barriers: %s: %zu %s without a write barrier", name, missing,
                  report_plural(missing, "store", "stores"));
     if (accepted > 0) fprintf(out, ", and %zu accepted", accepted);
+    if (faults > 0) {
+        fprintf(out, "; %zu other %s", faults, report_plural(faults, "fault", "faults"));
+    }
     fprintf(out, "; %zu of %zu %s of typed data %s WB_PROTECTED%s\n", protected_types, types,
             report_plural(types, "type", "types"), report_plural(protected_types, "is", "are"),
             findings->truncated ?

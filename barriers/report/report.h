@@ -69,8 +69,8 @@ void wb_report_junit(FILE *out, const char *extension, const struct wb_program *
 /* The same for what only the collector missed. The places of these results are not known. */
 void wb_report_sarif_seen(FILE *out, const struct wb_all_seen *seen);
 
-/* Writes the summary line of an extension. */
+/* Writes the summary line of an extension. faults: those of the remarks. */
 void wb_report_summary(FILE *out, const char *name, const struct wb_program *program,
-                       const struct wb_findings *findings);
+                       const struct wb_findings *findings, size_t faults);
 
 #endif

@@ -13,6 +13,16 @@ class TestBarriersCommand < Test::Unit::TestCase
 
   # ---- where the flags come from ----
 
+  def test_a_file_that_is_no_source
+    in_directory do |directory|
+      %w[it.h it.txt it].each { |name| File.write("#{directory}/#{name}", "int a;\n") }
+      result = barriers(*%w[it.h it.txt it none.c].map { |name| "#{directory}/#{name}" })
+      assert_equal(%w[it.h it.txt it].map { |name| "heapprof barriers: #{directory}/#{name}: it is no source of C or C++, by its name\n" } +
+                   ["heapprof barriers: #{directory}/none.c: No such file or directory\n"], result.err.lines.first(4))
+      assert_equal(2, result.status)
+    end
+  end
+
   def test_a_directory_with_mkmfs_makefile
     in_gem do |gem|
       write_makefile("#{gem}/ext/it")
