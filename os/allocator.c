@@ -15,6 +15,8 @@
 #include <malloc.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 
 /* ---- jemalloc ---- */
 
@@ -105,6 +107,32 @@ read_glibc(struct heapprof_allocator *allocator)
 #else
 static bool read_glibc(struct heapprof_allocator *allocator) { return false; }
 #endif
+
+/* ---- arenas ---- */
+
+#ifdef __GLIBC__
+/* As one sets the most arenas from outside. */
+static bool
+arenas_set_p(void)
+{
+    const char *tunables = getenv("GLIBC_TUNABLES");
+
+    return getenv("MALLOC_ARENA_MAX") || (tunables && strstr(tunables, "glibc.malloc.arena_max"));
+}
+
+void
+rb_heapprof_allocator_share_arenas(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY || arenas_set_p()) return;
+    mallopt(M_ARENA_MAX, 1);
+}
+#else
+void rb_heapprof_allocator_share_arenas(void) { }
+#endif
+
+/* ---- all of them ---- */
 
 struct heapprof_allocator
 rb_heapprof_allocator_read(void)

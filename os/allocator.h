@@ -14,4 +14,9 @@ struct heapprof_allocator {
 /* Asks malloc. The first call also asks it for a block, to find out which malloc it is. */
 struct heapprof_allocator rb_heapprof_allocator_read(void);
 
+/* Before a thread of ours is made: where address space is limited (RLIMIT_AS), threads that malloc
+ * does not know yet share the arenas that there are. glibc sets 64 MB of address space aside for
+ * the arena of each thread. What the user says of arenas counts. */
+void rb_heapprof_allocator_share_arenas(void);
+
 #endif

@@ -356,6 +356,19 @@ class TestHeapProfMarks < Test::Unit::TestCase
     end
   end
 
+  # glibc reserves 64 MB for the arena of a thread that asks it for memory.
+  def test_threads_of_ours_take_no_address_space_for_arenas_where_it_is_limited
+    in_directory do
+      ran = run_marked(GROWS + <<~'RUBY', "at=80m/100m/120m,interval=64k", rlimit_as: ADDRESS_SPACE)
+        reserved = -> { File.foreach("/proc/self/maps").count { |line| line.include?(" ---p ") && line.scan(/\h+/).first(2).map(&:hex).reduce(:-) < -(32 << 20) } }
+        before = reserved.call
+        [80, 100, 120].each { |megabytes| grow(megabytes); file_at("#{megabytes}m") }
+        puts reserved.call - before
+      RUBY
+      assert_equal ["0\n", ""], [ran.out, ran.err]
+    end
+  end
+
   # At the limit malloc has nothing to give, and the mark is the limit itself: the copy has what was set aside.
   def test_at_the_limit_the_copy_has_what_was_set_aside
     stuck("at=99%,interval=64k", "99", <<~'RUBY') do |file, out, err, status|

@@ -18,6 +18,7 @@
 #include "vm/thread/own_thread.h"
 #include "vm/thread/say.h"
 #include "gc/book/state.h"
+#include "os/allocator.h"
 #include "os/bell.h"
 #include "vm_core.h"
 #include "ractor_core.h"
@@ -176,6 +177,7 @@ begin_thread(void)
 {
     sigset_t all, before;
 
+    rb_heapprof_allocator_share_arenas();
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = create_thread();
