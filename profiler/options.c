@@ -363,6 +363,8 @@ rb_heapprof_options_default_number(const char *key)
     return load(&options, find_key(name));
 }
 
+static const char lock[] = "locked";
+
 static enum heapprof_options_result
 read_setting(struct heapprof_options *options, const struct heapprof_setting *setting,
              struct options_message message)
@@ -372,8 +374,11 @@ read_setting(struct heapprof_options *options, const struct heapprof_setting *se
     enum verdict verdict;
 
     if (!setting->value.start) {
-        return complain(message, setting, "expected 1, 0 or key=value; known keys are ",
+        return complain(message, setting, "expected 1, 0, locked or key=value; known keys are ",
                         comma_names + 2);
+    }
+    if (rb_heapprof_span_is_p(setting->key, lock)) {
+        return complain(message, setting, "expected ", "locked, without a value");
     }
     if (!key) return complain(message, setting, "no such key; known keys are ", comma_names + 2);
     verdict = read_value(options, key, setting->value);
@@ -384,13 +389,33 @@ read_setting(struct heapprof_options *options, const struct heapprof_setting *se
     return HEAPPROF_OPTIONS_ON;
 }
 
-static enum heapprof_options_result
-read_settings(struct heapprof_options *options, const char *text, struct options_message message)
+/* How many settings there are beside the word "locked". Sets the last one of them. */
+static unsigned
+count_settings(const char *text, struct heapprof_setting *last)
 {
+    unsigned count = 0;
+
     while (text) {
         struct heapprof_setting setting;
         text = rb_heapprof_setting_read(text, &setting);
-        if (read_setting(options, &setting, message) == HEAPPROF_OPTIONS_BAD)
+        if (rb_heapprof_span_is_p(setting.all, lock)) continue;
+        *last = setting;
+        count++;
+    }
+    return count;
+}
+
+/* The first one may be "1". */
+static enum heapprof_options_result
+read_settings(struct heapprof_options *options, const char *text, struct options_message message)
+{
+    for (bool first = true; text;) {
+        struct heapprof_setting setting;
+        text = rb_heapprof_setting_read(text, &setting);
+        if (rb_heapprof_span_is_p(setting.all, lock)) continue;
+        bool on = first && rb_heapprof_span_is_p(setting.all, "1");
+        first = false;
+        if (!on && read_setting(options, &setting, message) == HEAPPROF_OPTIONS_BAD)
             return HEAPPROF_OPTIONS_BAD;
     }
     return HEAPPROF_OPTIONS_ON;
@@ -403,23 +428,16 @@ rb_heapprof_options_name_files(struct heapprof_options *options)
     strcpy(options->out, HEAPPROF_OUT_NUMBERED);
 }
 
-/* The text behind the word "locked", and behind its comma; the text itself if it does not begin
- * with that word. */
-static const char *
-behind_lock(const char *text)
-{
-    static const char lock[] = "locked";
-    size_t length = sizeof(lock) - 1;
-
-    if (!text || strncmp(text, lock, length) != 0) return text;
-    if (text[length] == ',') return text + length + 1;
-    return text[length] == '\0' ? text + length : text;
-}
-
+/* Also with a value, for that is a mistake: a door that was to be locked does not stay open. */
 bool
 rb_heapprof_options_locked_p(const char *text)
 {
-    return behind_lock(text) != text;
+    while (text) {
+        struct heapprof_setting setting;
+        text = rb_heapprof_setting_read(text, &setting);
+        if (rb_heapprof_span_is_p(setting.key, lock)) return true;
+    }
+    return false;
 }
 
 enum heapprof_options_result
@@ -427,13 +445,16 @@ rb_heapprof_options_parse(const char *text, struct heapprof_options *options,
                           char *message, size_t message_size)
 {
     struct options_message complaint = {message, message_size};
+    struct heapprof_setting last;
     enum heapprof_options_result result;
 
     rb_heapprof_options_default(options);
-    text = behind_lock(text);
-    if (!text || *text == '\0' || strcmp(text, "0") == 0) return HEAPPROF_OPTIONS_OFF;
-    if (strcmp(text, "1") == 0) return HEAPPROF_OPTIONS_ON;
-    if (strncmp(text, "1,", 2) == 0) text += 2;
+    switch (text ? count_settings(text, &last) : 0) {
+      case 0: return HEAPPROF_OPTIONS_OFF;
+      case 1:
+        if (last.all.length == 0 || rb_heapprof_span_is_p(last.all, "0"))
+            return HEAPPROF_OPTIONS_OFF;
+    }
     result = read_settings(options, text, complaint);
     rb_heapprof_options_name_files(options);
     return result;

@@ -3,10 +3,10 @@
 /* The settings of a run, as RUBY_HEAPPROF gives them.
  *
  *     (unset) "" 0          off
- *     locked                off, and no process outside can start it
+ *     locked                no process outside can start or ask anything; off, unless settings stand
+ *                           beside it
  *     1                     on, defaults
- *     key=value,key=value   on; the keys are those of HEAPPROF_SETTINGS; "1," may come first, and
- *                           before that "locked,"
+ *     key=value,key=value   on; the keys are those of HEAPPROF_SETTINGS; "1," may come first
  *
  * Sizes take a suffix k, m or g (1024 based), or K, M, G. If a key is given twice, the last one
  * counts. A comma ends a value. out may have any other character; after a '%' only p (pid),
@@ -151,7 +151,7 @@ enum heapprof_options_result
 rb_heapprof_options_parse(const char *text, struct heapprof_options *options,
                           char *message, size_t message_size);
 
-/* Whether the text begins with the word "locked": the process takes no requests from outside. */
+/* Whether "locked" is one of the settings: the process takes no requests from outside. */
 bool rb_heapprof_options_locked_p(const char *text);
 
 /* Sets out to its default for several files, if several are written and out is not named. parse

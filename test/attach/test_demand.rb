@@ -253,7 +253,7 @@ class TestHeapprofDemand < Test::Unit::TestCase
   end
 
   def test_a_locked_process_that_is_profiled
-    beside("$ready.call; sleep", env: { "RUBY_HEAPPROF" => "locked,interval=1,out=" }) do |pid,|
+    beside("$ready.call; sleep", env: { "RUBY_HEAPPROF" => "1,interval=1,out=,locked" }) do |pid,|
       in_directory { assert_operator samples(pid), :>, 0 }
       assert_refused 1, /RUBY_HEAPPROF=locked/, "stop", pid
     end

@@ -124,10 +124,9 @@ struct Model {
 
     explicit Model(const std::string &whole)
     {
-        static const std::regex lock("^locked(,|$)");
-        std::smatch locked;
-        std::string text =
-            std::regex_search(whole, locked, lock) ? locked.suffix().str() : whole;
+        static const std::regex lock(",locked(?=,)");
+        std::string text = std::regex_replace("," + whole + ",", lock, "");
+        text = text.size() > 1 ? text.substr(1, text.size() - 2) : "";
         if (text.empty() || text == "0") result = HEAPPROF_OPTIONS_OFF;
         if (result == HEAPPROF_OPTIONS_OFF || text == "1") return;
         for (size_t start = text.compare(0, 2, "1,") == 0 ? 2 : 0, end = 0;

@@ -83,20 +83,37 @@ TEST(Options, UnsetEmptyAndZeroAreOff)
     }
 }
 
-TEST(Options, LockedComesFirstAndIsNoKey)
+TEST(Options, LockedMayStandAnywhereAndHasNoValue)
 {
-    EXPECT_EQ(HEAPPROF_OPTIONS_OFF, Parsed("locked").result);
-    EXPECT_EQ(HEAPPROF_OPTIONS_OFF, Parsed("locked,0").result);
-    EXPECT_EQ(42u, On("locked,1,depth=42").depth);
-    EXPECT_EQ(42u, On("locked,depth=42").depth);
-    Bad("lockedx");
-    Bad("locked=1");
-    Bad("depth=42,locked");
-    EXPECT_TRUE(rb_heapprof_options_locked_p("locked"));
-    EXPECT_TRUE(rb_heapprof_options_locked_p("locked,every=1"));
-    EXPECT_FALSE(rb_heapprof_options_locked_p(nullptr));
-    EXPECT_FALSE(rb_heapprof_options_locked_p("1"));
-    EXPECT_FALSE(rb_heapprof_options_locked_p("lockedx"));
+    for (const char *text : {"locked", "locked,0", "0,locked", "locked,", "locked,locked"}) {
+        EXPECT_EQ(HEAPPROF_OPTIONS_OFF, Parsed(text).result) << text;
+        EXPECT_TRUE(rb_heapprof_options_locked_p(text)) << text;
+    }
+    for (const char *text : {"locked,1,depth=42", "locked,depth=42", "1,locked,depth=42",
+                             "1,depth=42,locked", "depth=42,locked"}) {
+        EXPECT_EQ(42u, On(text).depth) << text;
+        EXPECT_TRUE(rb_heapprof_options_locked_p(text)) << text;
+    }
+    On("1,locked");
+    for (const char *text : {static_cast<const char *>(nullptr), "", "1", "out=locked"}) {
+        EXPECT_FALSE(rb_heapprof_options_locked_p(text));
+    }
+    for (const char *text : {"lockedx", "LOCKED", "1,lokced"}) {
+        EXPECT_NE(std::string::npos, Bad(text).find("expected 1, 0, locked or key=value")) << text;
+        EXPECT_FALSE(rb_heapprof_options_locked_p(text)) << text;
+    }
+}
+
+TEST(Options, LockedWithAMistakeLocksAsWell)
+{
+    for (const char *text : {"locked=1", "locked=0", "locked="}) {
+        EXPECT_EQ(text + std::string(": expected locked, without a value"), Bad(text));
+        EXPECT_TRUE(rb_heapprof_options_locked_p(text));
+    }
+    for (const char *text : {"locked,nothing=1", "depth=none,locked"}) {
+        Bad(text);
+        EXPECT_TRUE(rb_heapprof_options_locked_p(text));
+    }
 }
 
 TEST(Options, OneIsOnWithDefaults)
@@ -111,11 +128,11 @@ TEST(Options, OneMayComeFirst)
 {
     EXPECT_EQ(65536u, On("1,interval=64k").interval_bytes);
     EXPECT_FALSE(On("1,gc=0,rss=0").gc);
-    EXPECT_EQ(std::string("(nothing): expected 1, 0 or key=value; ") + kKnown, Bad("1,"));
+    EXPECT_EQ(std::string("(nothing): expected 1, 0, locked or key=value; ") + kKnown, Bad("1,"));
     for (const char *text : {"1,1", "gc=1,1"}) {
-        EXPECT_EQ(std::string("1: expected 1, 0 or key=value; ") + kKnown, Bad(text));
+        EXPECT_EQ(std::string("1: expected 1, 0, locked or key=value; ") + kKnown, Bad(text));
     }
-    EXPECT_EQ(std::string("0: expected 1, 0 or key=value; ") + kKnown, Bad("0,gc=1"));
+    EXPECT_EQ(std::string("0: expected 1, 0, locked or key=value; ") + kKnown, Bad("0,gc=1"));
 }
 
 TEST(Options, ASettingChangesOnlyItsKey)
@@ -496,21 +513,21 @@ TEST(Options, UnknownKeysAreNamedWithTheKnownOnes)
 TEST(Options, WhatIsNoSettingIsNamedWithWhatIsAccepted)
 {
     for (const char *setting : {"2", "banana", "on", "interval", "01", "1 "}) {
-        EXPECT_EQ(std::string(setting) + ": expected 1, 0 or key=value; " + kKnown, Bad(setting));
+        EXPECT_EQ(std::string(setting) + ": expected 1, 0, locked or key=value; " + kKnown, Bad(setting));
     }
 }
 
 TEST(Options, NothingBetweenCommasIsNoSetting)
 {
     for (const char *text : {"interval=4k,", ",interval=4k", "interval=4k,,gc=0", ","}) {
-        EXPECT_EQ(std::string("(nothing): expected 1, 0 or key=value; ") + kKnown, Bad(text));
+        EXPECT_EQ(std::string("(nothing): expected 1, 0, locked or key=value; ") + kKnown, Bad(text));
     }
 }
 
 TEST(Options, TheFirstBadSettingIsNamed)
 {
     EXPECT_EQ("gc=2: expected 1 or 0", Bad("interval=4k,gc=2,depth=0"));
-    EXPECT_EQ("1: expected 1, 0 or key=value; " + std::string(kKnown), Bad("gc=1,1"));
+    EXPECT_EQ("1: expected 1, 0, locked or key=value; " + std::string(kKnown), Bad("gc=1,1"));
 }
 
 // ---- messages ----
