@@ -73,19 +73,30 @@ larger_first(const void *a, const void *b)
     return (one->bytes < other->bytes) - (one->bytes > other->bytes);
 }
 
+/* Of ruby, or of C that is named. */
+static bool
+wanted_p(const struct heapprof_snapshot *snapshot, const struct heapprof_row *row, bool of_ruby)
+{
+    bool ruby = !row->library || ruby_p(text(snapshot, row->library));
+
+    if (row->kind != HEAPPROF_ROW_BLOCKS || row->inuse_malloc_bytes <= 0) return false;
+    return of_ruby ? ruby : !ruby && row->subject;
+}
+
 static size_t
-collect(struct sum *sums, const struct heapprof_snapshot *snapshot, const char *directories)
+collect(struct sum *sums, const struct heapprof_snapshot *snapshot, const char *directories,
+        bool of_ruby)
 {
     size_t count = 0, kept = 0;
 
     for (size_t i = 0; i < snapshot->row_count; i++) {
         const struct heapprof_row *row = &snapshot->rows[i];
-        if (row->kind != HEAPPROF_ROW_BLOCKS || !row->subject || row->inuse_malloc_bytes <= 0 ||
-            !row->library || ruby_p(text(snapshot, row->library)))
-            continue;
+        if (!wanted_p(snapshot, row, of_ruby)) continue;
         const struct heapprof_stack_node *own = own_frame(snapshot, row->stack, directories);
-        sums[count++] = (struct sum){row->subject, own ? own->function : 0, own ? own->line : 0,
-                                     row->inuse_malloc_bytes, row->inuse_variance};
+        if (of_ruby && !own) continue;
+        sums[count++] = (struct sum){of_ruby ? 0 : row->subject, own ? own->function : 0,
+                                     own ? own->line : 0, row->inuse_malloc_bytes,
+                                     row->inuse_variance};
     }
     qsort(sums, count, sizeof(*sums), by_place);
     for (size_t i = 0; i < count; i++) {
@@ -113,32 +124,41 @@ name(struct cli_leak_block *block, const struct sum *sum, const struct heapprof_
              text(snapshot, function->name));
 }
 
+/* Returns how many there are. */
+static size_t
+find(struct cli_leak_block *blocks, const struct heapprof_snapshot *snapshot,
+     const char *directories, bool of_ruby)
+{
+    struct sum *sums = calloc(snapshot->row_count + 1, sizeof(*sums));
+    size_t count = sums ? collect(sums, snapshot, directories, of_ruby) : 0, found = 0;
+
+    while (found < count && found < CLI_LEAK_BLOCKS_MOST &&
+           sums[found].bytes * SIDE_SHARE >= sums[0].bytes) {
+        name(&blocks[found], &sums[found], snapshot, directories);
+        found++;
+    }
+    free(sums);
+    return found;
+}
+
 void
 cli_leak_blocks_find(struct cli_leak_blocks *blocks, const struct heapprof_snapshot *snapshot,
                      const char *directories)
 {
-    struct sum *sums = calloc(snapshot->row_count + 1, sizeof(*sums));
-    size_t count = sums ? collect(sums, snapshot, directories) : 0;
-
-    blocks->count = 0;
-    for (size_t i = 0; i < count && i < CLI_LEAK_BLOCKS_MOST; i++) {
-        if (sums[i].bytes * SIDE_SHARE < sums[0].bytes) break;
-        name(&blocks->all[blocks->count++], &sums[i], snapshot, directories);
-    }
-    free(sums);
+    blocks->count = find(blocks->all, snapshot, directories, false);
+    blocks->of_ruby_count = find(blocks->of_ruby, snapshot, directories, true);
 }
 
 void
-cli_leak_blocks_put(FILE *out, const struct cli_leak_blocks *blocks)
+cli_leak_blocks_put(FILE *out, const struct cli_leak_block *blocks, size_t count)
 {
     char amount[REPORT_AMOUNT_MAX], error[REPORT_AMOUNT_MAX];
 
-    for (size_t i = 0; i < blocks->count; i++) {
-        const struct cli_leak_block *block = &blocks->all[i];
+    for (const struct cli_leak_block *block = blocks; block < blocks + count; block++) {
+        const char *between = block->function[0] && block->line[0] ? ", called at " : "";
         report_amount(amount, block->bytes, "bytes");
         report_amount(error, sqrt(block->variance), "bytes");
         fprintf(out, "%11s  ", amount);
-        report_print(out, "%s%s%s (+-%s)\n", block->function, block->line[0] ? ", called at " : "",
-                     block->line, error);
+        report_print(out, "%s%s%s (+-%s)\n", block->function, between, block->line, error);
     }
 }

@@ -161,59 +161,143 @@ larger_line_first(const void *a, const void *b)
     return (one->bytes < other->bytes) - (one->bytes > other->bytes);
 }
 
+static int
+by_group_and_line(const void *a, const void *b, void *data)
+{
+    const struct cli_leak_line *one = a, *other = b;
+
+    if (one->group != other->group) return one->group < other->group ? -1 : 1;
+    return by_line(a, b, data);
+}
+
 static size_t
-merge_lines(struct cli_leak_line *lines, size_t count, const struct graph_names *names)
+merge_lines(struct cli_leak_line *lines, size_t count, const struct graph_names *names,
+            int (*compare)(const void *, const void *, void *))
 {
     size_t kept = 0;
 
+    qsort_r(lines, count, sizeof(*lines), compare, (void *)names);
     for (size_t i = 0; i < count; i++) {
-        if (kept && by_line(&lines[kept - 1], &lines[i], (void *)names) == 0) {
+        if (kept && compare(&lines[kept - 1], &lines[i], (void *)names) == 0) {
             lines[kept - 1].bytes += lines[i].bytes;
-            lines[kept - 1].squares += lines[i].squares;
+            lines[kept - 1].variance += lines[i].variance;
+            lines[kept - 1].samples += lines[i].samples;
         }
         else lines[kept++] = lines[i];
     }
     return kept;
 }
 
-/* By row of the difference: whether it is told. */
-static bool *
-mark_told(const struct cli_leak_verdict *verdict)
-{
-    bool *told = calloc((size_t)verdict->diff.difference.count + 1, sizeof(*told));
+/* How much is new is known exactly, and which line has allocated it of samples. A large String is
+ * sampled as seldom as a small one, for its slot is as large. So the new objects of a holder that
+ * are about as large are a group: its bytes are those of its lines, as its samples are divided. */
+struct group {
+    double bytes, sampled;       /* of all objects, and of its samples */
+    uint32_t samples;
+};
 
-    for (size_t i = 0; told && i < verdict->row_count; i++) told[verdict->rows[i].number] = true;
-    return told;
+#define SIZES 64                 /* a power of two each */
+
+static bool
+new_p(const struct cli_leak_verdict *verdict, uint32_t object)
+{
+    return verdict->diff.difference.rows[object] && !verdict->diff.difference.survived[object];
 }
 
-/* Of all that is new in the rows that are told. */
+/* By row of the difference: where its groups begin, or NONE if it is not told. */
+#define NONE SIZE_MAX
+
+static size_t *
+find_groups(const struct cli_leak_verdict *verdict)
+{
+    size_t count = (size_t)verdict->diff.difference.count + 1;
+    size_t *groups = malloc(count * sizeof(*groups));
+
+    for (size_t i = 0; groups && i < count; i++) groups[i] = NONE;
+    for (size_t i = 0; groups && i < verdict->row_count; i++)
+        groups[verdict->rows[i].number] = i * SIZES;
+    return groups;
+}
+
+/* Returns NONE for an object that is not new, or not told. */
+static size_t
+group_of(const struct cli_leak_verdict *verdict, const size_t *groups, uint32_t object)
+{
+    uint64_t size = last_graph(verdict)->sizes[object];
+    uint32_t row = verdict->diff.difference.rows[object];
+    size_t first = new_p(verdict, object) ? groups[row - 1] : NONE;
+
+    return first == NONE ? NONE : first + (size ? 63 - (size_t)__builtin_clzll(size) : 0);
+}
+
+static size_t
+collect_samples(struct cli_leak_line *lines, struct group *all, const size_t *groups,
+                const struct cli_leak_verdict *verdict)
+{
+    const struct graph *last = last_graph(verdict);
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < last->sample_count; i++) {
+        const struct graph_sample *sample = &last->samples[i];
+        size_t group = group_of(verdict, groups, sample->object);
+        if (group == NONE) continue;
+        double bytes = (double)sample->weight * (double)last->sizes[sample->object];
+        if (bytes <= 0) continue;
+        lines[count++] = (struct cli_leak_line){
+            .site = cli_graph_own_site(&last->names, sample->stack), .doing = sample->doing,
+            .bytes = bytes, .group = group, .samples = 1,
+        };
+        all[group].sampled += bytes;
+        all[group].samples++;
+    }
+    return count;
+}
+
+/* The variance is that of a share of which so many of so many samples are known (Beta, with every
+ * share as likely as any other before). */
+static void
+divide_groups(struct cli_leak_line *lines, size_t count, const struct group *all)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct group *group = &all[lines[i].group];
+        double share = (lines[i].samples + 1.0) / (group->samples + 2.0);
+        lines[i].bytes *= group->bytes / group->sampled;
+        lines[i].variance = group->bytes * group->bytes * share * (1 - share) /
+                            (group->samples + 3.0);
+    }
+}
+
+static void
+add_lines(struct cli_leak_verdict *verdict, struct group *all, const size_t *groups)
+{
+    const struct graph *last = last_graph(verdict);
+
+    for (uint32_t i = 1; i <= last->count; i++) {
+        size_t group = group_of(verdict, groups, i);
+        if (group != NONE) all[group].bytes += (double)last->sizes[i];
+    }
+    verdict->line_count = collect_samples(verdict->lines, all, groups, verdict);
+    verdict->line_count = merge_lines(verdict->lines, verdict->line_count, &last->names,
+                                      by_group_and_line);
+    divide_groups(verdict->lines, verdict->line_count, all);
+    verdict->line_count = merge_lines(verdict->lines, verdict->line_count, &last->names, by_line);
+    qsort(verdict->lines, verdict->line_count, sizeof(*verdict->lines), larger_line_first);
+    for (size_t i = 0; i < verdict->row_count * SIZES; i++)
+        *(all[i].samples ? &verdict->bytes_of_lines : &verdict->lineless) += all[i].bytes;
+}
+
 static bool
 find_lines(struct cli_leak_verdict *verdict)
 {
-    const struct graph *last = last_graph(verdict);
-    struct cli_leak_line *lines = calloc((size_t)last->sample_count + 1, sizeof(*lines));
-    bool *told = mark_told(verdict);
-    size_t count = 0;
+    struct group *all = calloc(verdict->row_count * SIZES + 1, sizeof(*all));
+    size_t *groups = find_groups(verdict);
 
-    verdict->lines = lines;
-    for (uint32_t i = 0; lines && told && i < last->sample_count; i++) {
-        const struct graph_sample *sample = &last->samples[i];
-        uint32_t row = verdict->diff.difference.rows[sample->object];
-        if (!row || !told[row - 1] || verdict->diff.difference.survived[sample->object]) continue;
-        double bytes = (double)sample->weight / 1000 * (double)last->sizes[sample->object];
-        lines[count++] = (struct cli_leak_line){
-            .site = cli_graph_own_site(&last->names, sample->stack), .doing = sample->doing,
-            .bytes = bytes, .squares = bytes * bytes,
-        };
-        verdict->bytes_of_lines += bytes;
-    }
-    if (lines) {
-        qsort_r(lines, count, sizeof(*lines), by_line, (void *)&last->names);
-        verdict->line_count = merge_lines(lines, count, &last->names);
-        qsort(lines, verdict->line_count, sizeof(*lines), larger_line_first);
-    }
-    free(told);
-    return lines && told;
+    verdict->lines = calloc((size_t)last_graph(verdict)->sample_count + 1, sizeof(*verdict->lines));
+    bool room = all && groups && verdict->lines;
+    if (room) add_lines(verdict, all, groups);
+    free(all);
+    free(groups);
+    return room;
 }
 
 /* ---- outside of objects ---- */

@@ -15,7 +15,9 @@ struct cli_leak_row {
 /* What one line of the application has allocated, under one set of labels. */
 struct cli_leak_line {
     uint32_t site, doing;
-    double   bytes, squares;     /* an estimate, and the squares of its samples */
+    double   bytes, variance;    /* an estimate */
+    size_t   group;              /* while it is made: verdict.c */
+    uint32_t samples;
 };
 
 struct cli_leak_verdict {
@@ -26,6 +28,7 @@ struct cli_leak_verdict {
     struct cli_leak_line *lines; /* of these, the largest first */
     size_t       line_count;
     double       bytes_of_lines;
+    double       lineless;       /* bytes of these that no line is known of */
     int64_t      growth;         /* bytes of the rows */
     double       seconds;        /* from the first dump to the last */
     uint64_t     requests;       /* that began in this time; 0: none, or not counted */

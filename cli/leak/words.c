@@ -169,17 +169,34 @@ put_line(FILE *out, const struct cli_leak_verdict *verdict, const struct cli_lea
 static bool
 put_lines(FILE *out, const struct cli_leak_verdict *verdict)
 {
-    double squares = 0;
+    char amount[REPORT_AMOUNT_MAX];
+    double variance = 0;
 
     if (!verdict->line_count) return true;
-    for (size_t i = 0; i < verdict->line_count; i++) squares += verdict->lines[i].squares;
+    for (size_t i = 0; i < verdict->line_count; i++) variance += verdict->lines[i].variance;
     fprintf(out, "\nBy the line of the application that allocated it (estimated, +-%.0f%%):\n",
-            100 * sqrt(squares) / verdict->bytes_of_lines);
+            100 * sqrt(variance) / verdict->bytes_of_lines);
     for (size_t i = 0; i < verdict->line_count && i < LINES_MOST; i++) {
         if (i && verdict->lines[i].bytes * SIDE_SHARE < verdict->bytes_of_lines) break;
         if (!put_line(out, verdict, &verdict->lines[i])) return false;
     }
+    if (verdict->lineless * SIDE_SHARE < verdict->bytes_of_lines) return true;
+    report_amount(amount, verdict->lineless, "bytes");
+    fprintf(out, "%11s  in objects that no sample is of\n", amount);
     return true;
+}
+
+/* Few large objects, or one that grows, may have no sample. What they request of malloc has. */
+static void
+put_lines_of_ruby(FILE *out, const struct cli_leak_verdict *verdict)
+{
+    const struct cli_leak_blocks *blocks = verdict->blocks;
+
+    if (verdict->bytes_of_lines * 2 >= (double)verdict->growth) return;
+    if (!blocks || !blocks->of_ruby_count) return;
+    fputs("\nMemory of malloc that ruby has requested meanwhile and that is still in use, by the "
+          "line of the\napplication:\n", out);
+    cli_leak_blocks_put(out, blocks->of_ruby, blocks->of_ruby_count);
 }
 
 /* ---- the rest ---- */
@@ -201,7 +218,7 @@ put_memory(FILE *out, const struct cli_leak_verdict *verdict)
     putc('\n', out);
     if (verdict->outside > 0 && verdict->blocks && verdict->blocks->count) {
         fputs("Memory of malloc that was requested meanwhile and is still in use:\n", out);
-        cli_leak_blocks_put(out, verdict->blocks);
+        cli_leak_blocks_put(out, verdict->blocks->all, verdict->blocks->count);
     }
 }
 
@@ -252,6 +269,7 @@ cli_leak_put(FILE *out, const struct cli_leak_verdict *verdict, const char *name
 {
     put_head(out, verdict, name);
     if (!put_rows(out, verdict) || !put_lines(out, verdict)) return false;
+    put_lines_of_ruby(out, verdict);
     put_memory(out, verdict);
     put_certainty(out, verdict);
     put_next(out, verdict, pid);

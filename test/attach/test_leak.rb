@@ -79,6 +79,7 @@ class TestHeapprofLeak < Test::Unit::TestCase
         assert_equal 0, ran.status, ran.err
         assert_match holder, rows(ran.out).first, ran.out
         assert_match line, lines(ran.out).first, ran.out if line
+        assert_match(/^Memory of malloc that ruby has requested.*\n.*\n +\S+ \S+  \S*app\.rb:2 Object#work/, ran.out) if name == "a_string"
         assert_operator ran.out.lines.size, :<=, 24
         assert_left_alone(pid)
         assert_commands_work(ran.out)
@@ -95,6 +96,16 @@ class TestHeapprofLeak < Test::Unit::TestCase
 
   def assert_left_alone(pid)
     assert_refused 1, /process #{pid}: it is not profiled$/, "stop", pid
+  end
+
+  # Of 16 slots there is one sample, or none. How much is new is known all the same, and each block has a sample.
+  def test_few_large_strings
+    serve("class Upload\n  ALL = []\n  def self.receive = ALL << %(12345678) * (1 << 17)\nend\ndef work = Upload.receive") do |pid, input, output|
+      ran = leak(pid, 8, input, output)
+      assert_match(/constant Upload::ALL \(Array\): 16 new Strings/, rows(ran.out).first, ran.out)
+      assert_match(/^ +16\.8 MB  \S*app\.rb:3 /, ran.out)
+      assert_empty(ran.out.scan(/^ +(\d+(?:\.\d+)?) MB/).flatten.map(&:to_f).select { |megabytes| megabytes > 17 })
+    end
   end
 
   def test_labels
