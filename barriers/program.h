@@ -57,7 +57,10 @@ struct wb_field_use {
     bool              pinned;        /* the mark function pins it: rb_gc_mark */
     bool              movable;       /* the mark function marks it by rb_gc_mark_movable */
     bool              behind;        /* the mark function marks what it points to */
+    bool              of_node;       /* the mark function marks it behind a pointer */
     bool              updated;       /* the compact function stores there */
+    bool              elements_pinned, elements_movable, elements_updated; /* the same for VALUEs
+                                      * that it points to */
     struct wb_field_use *next;
 };
 

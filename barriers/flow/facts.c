@@ -91,12 +91,13 @@ wb_note_stored(struct wb_arena *arena, const struct wb_symbol *address,
 }
 
 void
-wb_note_updated(struct wb_arena *arena, const struct wb_symbol *address,
-                struct wb_data_type *data_type)
+wb_note_updated(struct wb_arena *arena, struct wb_symbol *address, struct wb_data_type *data_type)
 {
     struct wb_field *field = (struct wb_field *)wb_field_of(address);
+    struct wb_field *holder = field ? NULL : (struct wb_field *)wb_holder_of(address);
 
     if (field) wb_field_use_of(arena, field, data_type)->updated = true;
+    if (holder) wb_field_use_of(arena, holder, data_type)->elements_updated = true;
 }
 
 bool

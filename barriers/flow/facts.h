@@ -30,7 +30,7 @@ void wb_note_stored(struct wb_arena *arena, const struct wb_symbol *address,
                     const struct wb_symbol *value, struct wb_data_type *data_type);
 
 /* Notes that a function that runs in a GC (dcompact) stores at the address. */
-void wb_note_updated(struct wb_arena *arena, const struct wb_symbol *address,
+void wb_note_updated(struct wb_arena *arena, struct wb_symbol *address,
                      struct wb_data_type *data_type);
 
 /* True if only Strings and nil were stored there. */

@@ -128,7 +128,12 @@ note_mark(struct wb_flow *flow, const struct wb_symbol *value, bool movable,
         wb_add_owner(flow->program, field->record, data_type, false);
     }
     struct wb_field *behind = (struct wb_field *)wb_holder_of(value->of);
-    if (behind) wb_field_use_of(flow->arena, behind, data_type)->behind = true;
+    if (behind) {
+        struct wb_field_use *use = wb_field_use_of(flow->arena, behind, data_type);
+        use->behind = true;
+        if (field) wb_field_use_of(flow->arena, field, data_type)->of_node = true;
+        else *(movable ? &use->elements_movable : &use->elements_pinned) = true;
+    }
     data_type->tables |= !field;
     return field || (behind && wb_owned_p(behind->record, data_type));
 }

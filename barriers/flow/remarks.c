@@ -1,8 +1,9 @@
 /* remarks.c - looks at the fields of structs that are a type's data as a whole, and of structs
  * within them.
  *
- * It does not look behind pointers, into arrays of structs, or into tables. A mark or compact
- * function that passes the data on to functions that are not read is taken to do everything.
+ * Behind pointers it looks only for what moves, and not into arrays of structs, or into tables. A
+ * mark or compact function that passes the data on to functions that are not read is taken to do
+ * everything.
  */
 #include "barriers/flow/remarks.h"
 
@@ -67,25 +68,60 @@ forgotten_p(const struct wb_field *field, const struct wb_data_type *type)
 }
 
 static void
-check_field(struct wb_remarker *remarker, const struct wb_field *field, const char *path)
+check_moves(struct wb_remarker *remarker, const char *name, bool updated)
 {
     const struct wb_data_type *type = remarker->data_type;
-    const char *name = wb_name(remarker->program, path);
-    const struct wb_field_use *use = wb_field_use(field, type);
-    bool marks_seen = !type->marks || type->marks_seen, moves = use->movable && !use->pinned;
 
-    if (moves && !type->compacts) {
+    if (!type->compacts) {
         add_remark(remarker, WB_MOVED, name,
                    "'%s' (%s) is marked by rb_gc_mark_movable, and there is no compact "
                    "function that updates it",
                    name, type->name);
     }
-    else if (moves && type->updates_seen && !use->updated) {
+    else if (type->updates_seen && !updated) {
         add_remark(remarker, WB_MOVED, name,
                    "'%s' (%s) is marked by rb_gc_mark_movable, and %s() does not update it", name,
                        type->name,
                    type->compact->name);
     }
+}
+
+/* VALUEs that a pointer of the data leads to. */
+static void
+check_elements(struct wb_remarker *remarker, const struct wb_field *field, const char *path)
+{
+    const struct wb_field_use *use = wb_field_use(field, remarker->data_type);
+    char name[310];
+
+    if (!use->elements_movable || use->elements_pinned) return;
+    snprintf(name, sizeof(name), "%s[]", path);
+    check_moves(remarker, wb_name(remarker->program, name), use->elements_updated);
+}
+
+/* The same for VALUEs of nodes. */
+static void
+check_node(struct wb_remarker *remarker, const struct wb_record *record)
+{
+    const char *space = strrchr(record->name, ' '), *of = space ? space + 1 : record->name;
+    char name[300];
+
+    for (const struct wb_field *field = record->fields; field; field = field->next) {
+        const struct wb_field_use *use = wb_field_use(field, remarker->data_type);
+        if (!use->of_node || !use->movable || use->pinned || field->type->kind != WB_VALUE) continue;
+        snprintf(name, sizeof(name), "%s%s%s", of, *of ? "." : "", field->name);
+        check_moves(remarker, wb_name(remarker->program, name), use->updated);
+    }
+}
+
+static void
+check_field(struct wb_remarker *remarker, const struct wb_field *field, const char *path)
+{
+    const struct wb_data_type *type = remarker->data_type;
+    const char *name = wb_name(remarker->program, path);
+    const struct wb_field_use *use = wb_field_use(field, type);
+    bool marks_seen = !type->marks || type->marks_seen;
+
+    if (use->movable && !use->pinned) check_moves(remarker, name, use->updated);
     if (forgotten_p(field, type) && marks_seen) {
         add_remark(remarker, WB_UNMARKED, name, "'%s' (%s) is stored, and %s%s", name, type->name,
                    type->mark ? type->mark->name : "there is no mark function",
@@ -107,6 +143,7 @@ check_fields(struct wb_remarker *remarker, struct wb_record *record, const char 
                  field->name, brackets);
         while (type->kind == WB_ARRAY) type = type->to;
         if (type->kind == WB_VALUE) check_field(remarker, field, path);
+        else if (type->kind == WB_POINTER && !*brackets) check_elements(remarker, field, path);
         else if (type->kind == WB_RECORD && !*brackets) check_fields(remarker, type->record, path);
     }
     record->visiting = false;
@@ -258,6 +295,7 @@ wb_make_remarks(struct wb_program *program, const struct wb_findings *findings)
         if (!type->known) continue;
         for (const struct wb_owner *owner = type->owned; owner; owner = owner->next_record) {
             if (owner->whole) check_fields(&remarker, owner->record, "");
+            else check_node(&remarker, owner->record);
         }
         check_type(&remarker, findings);
     }

@@ -60,16 +60,14 @@ known_type_of(const struct wb_state *state, struct wb_symbol *address)
     return base->data_type ? base->data_type : wb_type_wrapped_in(state, base);
 }
 
-/* The type of the object whose data leads to the memory, if it marks the field: by another pointer,
- * as the first page of a list leads to its last one. Otherwise NULL. */
-static const struct wb_data_type *
+/* The type of the object whose data leads to the memory. Returns NULL if it is not known. */
+static struct wb_data_type *
 type_that_leads_to(struct wb_symbol *address)
 {
-    const struct wb_field *field = wb_field_of(address);
     const struct wb_symbol *base = wb_base_of(address);
 
     while (base->kind == WB_S_LOAD) base = wb_base_of(base->of);
-    return field && base->data_type && wb_marked_p(field, base->data_type) ? base->data_type : NULL;
+    return base->data_type;
 }
 
 const struct wb_data_type *
@@ -81,7 +79,11 @@ wb_owning_type(const struct wb_state *state, struct wb_symbol *address)
     if (known) return known;
     if (first && first->record->owners) return owner_of(first->record, wb_field_of(address));
     const struct wb_data_type *behind = holder ? wb_marks_behind(holder) : NULL;
-    return behind ? behind : type_that_leads_to(address);
+    if (behind) return behind;
+    /* marked by another pointer, as the first page of a list leads to its last one */
+    const struct wb_field *field = wb_field_of(address);
+    known = type_that_leads_to(address);
+    return field && known && wb_marked_p(field, known) ? known : NULL;
 }
 
 /* True if no object owns the memory yet. */
@@ -323,7 +325,10 @@ may_need_barrier_p(struct wb_frame *frame, const struct wb_state *state,
 void
 wb_note_update(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *address)
 {
-    wb_note_updated(frame->flow->arena, address, known_type_of(state, address));
+    struct wb_data_type *data_type = known_type_of(state, address);
+
+    if (!data_type) data_type = type_that_leads_to(address);
+    wb_note_updated(frame->flow->arena, address, data_type);
     if (!wb_of_parameter_p(address, frame->function)) return;
     struct wb_objects *update = WB_NEW(frame->flow->arena, struct wb_objects);
     *update = (struct wb_objects){ .object = address, .next = frame->summary->updates };

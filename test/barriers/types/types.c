@@ -315,3 +315,80 @@ read_shared(VALUE moved, VALUE updated, VALUE stale)
     (void)rb_check_typeddata(updated, &updated_type);
     (void)rb_check_typeddata(stale, &stale_type);
 }
+
+/* ---- what moves behind a pointer ---- */
+
+struct link {
+    struct link *next;
+    VALUE        key, value;
+};
+
+struct chain {
+    struct link *first;
+    VALUE       *many;
+    long         count;
+};
+
+static void
+link_mark(struct link *link)
+{
+    if (!link) return;
+    rb_gc_mark(link->key);
+    rb_gc_mark_movable(link->value);
+    link_mark(link->next);
+}
+
+static void
+chain_mark(void *data)
+{
+    struct chain *chain = data;
+
+    link_mark(chain->first);
+    for (long i = 0; i < chain->count; i++) rb_gc_mark_movable(chain->many[i]);
+}
+
+static void
+link_compact(struct link *link)
+{
+    if (!link) return;
+    link->value = rb_gc_location(link->value);
+    link_compact(link->next);
+}
+
+static void
+chain_compact(void *data)
+{
+    struct chain *chain = data;
+
+    for (long i = 0; i < chain->count; i++) chain->many[i] = rb_gc_location(chain->many[i]);
+    link_compact(chain->first);
+}
+
+static void
+half_compact(void *data)
+{
+    link_compact(((struct chain *)data)->first);
+}
+
+static void
+first_mark(void *data)
+{
+    link_mark(((struct chain *)data)->first);
+}
+
+static const rb_data_type_t left_behind_type = // moved-reference link.value
+    { "left_behind", { first_mark, RUBY_DEFAULT_FREE }, 0, 0, RUBY_TYPED_WB_PROTECTED };
+
+static const rb_data_type_t half_type = // moved-reference many[]
+    { "half", { chain_mark, RUBY_DEFAULT_FREE, 0, half_compact }, 0, 0, RUBY_TYPED_WB_PROTECTED };
+
+static const rb_data_type_t chain_type =
+    { "chain", { chain_mark, RUBY_DEFAULT_FREE, 0, chain_compact }, 0, 0, RUBY_TYPED_WB_PROTECTED };
+
+void
+read_chains(VALUE left_behind, VALUE half, VALUE chain)
+{
+    (void)rb_check_typeddata(left_behind, &left_behind_type);
+    (void)rb_check_typeddata(half, &half_type);
+    (void)rb_check_typeddata(chain, &chain_type);
+}
