@@ -47,6 +47,7 @@ struct wb_field {
     struct wb_record *outer;         /* the struct that this memory begins with */
     bool              allocated;     /* a pointer that is given memory of malloc */
     bool              held;          /* something marks or registers what is there */
+    bool              itself;        /* the object that has the field is stored there */
     struct wb_field  *next;
 };
 

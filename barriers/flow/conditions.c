@@ -170,7 +170,8 @@ wb_assume_checked(struct wb_frame *frame, struct wb_state *state, const struct w
     }
 }
 
-/* The VALUE that is no object where the condition is as truth says. Returns NULL if there is none. */
+/* The VALUE that is no object where the condition is as truth says. Returns NULL if there is none.
+ */
 static struct wb_symbol *
 never_object(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node, bool truth)
 {

@@ -278,8 +278,8 @@ visit_loop(struct wb_frame *frame, struct wb_state *state, const struct wb_node 
     if (state->dead) *state = before;
 }
 
-/* Joins the state in which the switch is left for a value of those classes. object: the switch may be
- * over the type of an object. */
+/* Joins the state in which the switch is left for a value of those classes. object: the switch may
+ * be over the type of an object. */
 static void
 join_switch(struct wb_frame *frame, struct wb_state *state, unsigned classes, bool object)
 {
@@ -370,13 +370,14 @@ visit_label(struct wb_frame *frame, struct wb_state *state, const struct wb_node
     visit_sequence(frame, state, node->child);
 }
 
-/* A jump backwards ends the path like a return. A jump forwards joins the label's state. */
+/* A jump backwards makes a loop, which ends some time: what stands behind the jump comes then. A
+ * jump forwards joins the label's state. */
 static void
 visit_goto(struct wb_frame *frame, struct wb_state *state, const char *name)
 {
     struct wb_label *label = label_named(frame, name);
 
-    jump(frame, state, label->passed ? &frame->end : &label->state);
+    if (!label->passed) jump(frame, state, &label->state);
 }
 
 static void

@@ -87,8 +87,8 @@ struct wb_frame {
     struct wb_variable  result;       /* holds what is known of the result as a number */
 };
 
-/* The summary of a function. Returns NULL if it has no body, or is being computed and has no earlier
- * one. */
+/* The summary of a function. Returns NULL if it has no body, or is being computed and has no
+ * earlier one. */
 struct wb_summary *wb_summary_of(struct wb_flow *flow, struct wb_function *function);
 
 /* Visits the mark and compact functions of a data type, with the data of an object of that type. */

@@ -82,8 +82,8 @@ visit_once(struct wb_flow *flow, struct wb_function *function, struct wb_symbol 
     return summary;
 }
 
-/* A function that calls itself is visited twice: the second time it is known what these calls do. In
- * the round that reports it is known that it calls itself, so that the first visit reports nothing. */
+/* A function that calls itself is visited twice: the second time it is known what these calls do.
+ * In the round that reports it is known that it calls itself: the first visit reports nothing. */
 static struct wb_summary *
 visit_function(struct wb_flow *flow, struct wb_function *function, struct wb_symbol *data)
 {

@@ -107,7 +107,8 @@ check_node(struct wb_remarker *remarker, const struct wb_record *record)
 
     for (const struct wb_field *field = record->fields; field; field = field->next) {
         const struct wb_field_use *use = wb_field_use(field, remarker->data_type);
-        if (!use->of_node || !use->movable || use->pinned || field->type->kind != WB_VALUE) continue;
+        bool moves = use->of_node && use->movable && !use->pinned;
+        if (!moves || field->type->kind != WB_VALUE) continue;
         snprintf(name, sizeof(name), "%s%s%s", of, *of ? "." : "", field->name);
         check_moves(remarker, wb_name(remarker->program, name), use->updated);
     }

@@ -336,6 +336,14 @@ wb_note_update(struct wb_frame *frame, const struct wb_state *state, struct wb_s
 }
 
 static void
+note_itself(const struct wb_symbol *address)
+{
+    struct wb_field *field = (struct wb_field *)wb_field_of(address);
+
+    if (field) field->itself = true;
+}
+
+static void
 enter_store(struct wb_frame *frame, struct wb_state *state, struct wb_store *store)
 {
     if (frame->exempt) wb_note_update(frame, state, store->address);
@@ -347,6 +355,7 @@ enter_store(struct wb_frame *frame, struct wb_state *state, struct wb_store *sto
     }
     wb_note_outside(frame, store->address, store->value, &store->place);
     if (!may_need_barrier_p(frame, state, store)) return;
+    if (store->value == wb_parent_of(state, store->address)) note_itself(store->address);
     if (!store->excuse && !ownerless_p(state, store)) store->excuse = why_harmless(state, store);
     if (store->late) resolve_store(frame, state, store, store->why);
     else wb_add_store(frame->flow->arena, &state->stores, store);
@@ -513,13 +522,23 @@ element_p(const struct wb_store *store, const struct wb_symbol *value)
            (from->kind == WB_S_LOAD && among_elements_p(from->of, value->of));
 }
 
+/* True for p->self, where p is the object's data. */
+static bool
+itself_p(const struct wb_state *state, const struct wb_symbol *object,
+         const struct wb_symbol *parent)
+{
+    const struct wb_field *field = object->kind == WB_S_LOAD ? wb_field_of(object->of) : NULL;
+
+    return field && field->itself && wb_parent_of(state, object->of) == parent;
+}
+
 static bool
 answers_p(const struct wb_state *state, const struct wb_store *store,
           const struct wb_symbol *object, const struct wb_symbol *value)
 {
     const struct wb_symbol *parent = wb_parent_of(state, store->address);
 
-    if (object && parent && parent != object) return false;
+    if (object && parent && parent != object && !itself_p(state, object, parent)) return false;
     return !value || value == store->value || element_p(store, value) ||
            (value->kind == WB_S_LOAD && value->of == store->address);
 }
