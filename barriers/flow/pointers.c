@@ -63,8 +63,17 @@ move_memory(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *ad
 
 /* ---- all of them ---- */
 
+/* True for the address of a link, as &node->next, that the type's mark function goes along. */
+static bool
+link_p(const struct wb_symbol *value, const struct wb_data_type *data_type)
+{
+    const struct wb_field *field = value->kind == WB_S_FIELD ? value->what : NULL;
+
+    return field && wb_field_use(field, data_type)->behind;
+}
+
 /* If the object marks what the field points to, memory belongs to the object now. A field that is
- * given an address in the data leads to what is there. */
+ * given an address in the data, or that of a link, leads to what is there. */
 static void
 store_one(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
           const struct wb_type *type, struct wb_symbol *value, const struct wb_node *node)
@@ -77,7 +86,7 @@ store_one(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *addr
     wb_note_pointer(frame, address, value, type,
                     wb_on_stack_p(wb_base_of(address)) ? NULL : data_type);
     if (!data_type || !field) return;
-    if (base->kind == WB_S_DATA && value != base) {
+    if ((base->kind == WB_S_DATA && value != base) || link_p(value, data_type)) {
         wb_field_use_of(frame->flow->arena, field, data_type)->behind = true;
     }
     if (!object || !wb_field_use(field, data_type)->behind) return;

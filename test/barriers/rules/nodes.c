@@ -204,6 +204,54 @@ count_down(VALUE self, VALUE value, int number)
     return count_down(self, value, number - 1);
 }
 
+/* The place of the last link. */
+
+struct cell {
+    struct cell *next;
+    VALUE        value;
+};
+
+struct queue {
+    struct cell *first, **end;
+};
+
+static void
+queue_mark(void *data)
+{
+    struct queue *queue = data;
+
+    for (struct cell *cell = queue->first; cell; cell = cell->next) rb_gc_mark(cell->value);
+}
+
+static const rb_data_type_t queue_type = {
+    "queue", {queue_mark, RUBY_DEFAULT_FREE}, 0, 0, RUBY_TYPED_WB_PROTECTED
+};
+
+VALUE
+queue_push(VALUE self, VALUE value)
+{
+    struct queue *queue = rb_check_typeddata(self, &queue_type);
+    struct cell *cell = ZALLOC(struct cell);
+
+    cell->value = value; // error value
+    *queue->end = cell;
+    queue->end = &cell->next;
+    return self;
+}
+
+VALUE
+queue_push_with_barrier(VALUE self, VALUE value)
+{
+    struct queue *queue = rb_check_typeddata(self, &queue_type);
+    struct cell *cell = ZALLOC(struct cell);
+
+    cell->value = value;
+    *queue->end = cell;
+    queue->end = &cell->next;
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    return self;
+}
+
 void
 Init_nodes(void)
 {
