@@ -362,7 +362,8 @@ rb_heapprof_at_exit(void)
     if (HEAPPROF_CHECK) rb_heapprof_graph_check();
     if (!rb_heapprof_running_p()) return;
 
-    if (boot.asked && !boot.no_program && boot.options.out[0]) {
+    bool ours = boot.asked && !rb_heapprof_request_run_p();
+    if (ours && !boot.no_program && boot.options.out[0]) {
         if (prepare_memcheck()) return;
         rb_heapprof_snapshot_t *snapshot = NULL;
         if (!completed_p(take_snapshot, &snapshot)) snapshot = rb_heapprof_snapshot(with_what());

@@ -259,6 +259,19 @@ class TestHeapprofDemand < Test::Unit::TestCase
     end
   end
 
+  # Its file is that of the run that RUBY_HEAPPROF began, which has ended.
+  def test_a_run_from_outside_writes_no_file_at_the_end
+    in_directory do
+      beside("$ready.call; $stdin.gets; at_exit { $stdout.syswrite(%(end\n)) }", env: { "RUBY_HEAPPROF" => "1" }) do |pid, input, output|
+        heapprof!("stop", pid)
+        heapprof!("start", pid)
+        input.puts
+        assert_equal ["end\n", nil], [output.gets, output.gets]
+        assert_empty Dir["*"]
+      end
+    end
+  end
+
   def test_only_one_asks_at_a_time
     beside("$ready.call; sleep") do |pid,|
       File.open("/proc/#{pid}/mem") do |memory|

@@ -197,11 +197,13 @@ class TestHeapprofLeak < Test::Unit::TestCase
     end
   end
 
-  # The bell is the clock of the process's own thread: the time of the run is over.
+  # The bell is the clock of the process's own thread: the time of the run is over. Meanwhile its interval has changed, as by itself when
+  # samples become many.
   def test_what_a_killed_command_has_started_ends_by_itself
     in_directory do
       bell, (input, to), (from, output) = Held::Bell.new, IO.pipe, IO.pipe
-      pid = Process.spawn({ "RUBYOPT" => nil, "RUBY_HEAPPROF" => nil }.merge(bell.env), *RUBY, "-e", "$stdout.syswrite(%(ready\n)); $stdin.gets",
+      pid = Process.spawn({ "RUBYOPT" => nil, "RUBY_HEAPPROF" => nil }.merge(bell.env), *RUBY, "-e",
+                          "$stdout.syswrite(%(ready\n)); $stdin.gets; ObjectSpace::HeapProfile.interval = 1 << 20; $stdout.syswrite(%(set\n)); $stdin.gets",
                           in: input, out: output, **bell.descriptors)
       bell.begun
       from.gets
@@ -210,6 +212,8 @@ class TestHeapprofLeak < Test::Unit::TestCase
       Process.kill(:KILL, command)
       Process.wait(command)
       assert_refused 1, /it is profiled already$/, "start", pid
+      to.puts
+      assert_equal "set\n", from.gets
       assert bell.ring
       assert_refused 1, /its heap is not profiled/, "snapshot", pid
     ensure

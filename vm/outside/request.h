@@ -56,6 +56,9 @@ rb_heapprof_request_listen(void)
     }
 }
 
+/* Whether the run that is on was asked for from outside. Called with the GVL. */
+bool rb_heapprof_request_run_p(void);
+
 /* Opens the door, unless it is to be locked. Called once, at boot. */
 void rb_heapprof_request_boot(bool locked);
 
