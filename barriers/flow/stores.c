@@ -167,6 +167,19 @@ call_site_of(struct wb_frame *frame, const struct wb_store *store)
     return site;
 }
 
+/* As wb_path_text. An element of new memory has the name of the field that leads there. */
+static void
+name_path(struct wb_symbol *address, char *path, size_t size)
+{
+    const struct wb_block *block = wb_base_of(address)->block;
+    char elements[256];
+
+    wb_path_text(address, path, size);
+    if (*path != '[' || !block || !block->field) return;
+    snprintf(elements, sizeof(elements), "%s", path);
+    snprintf(path, size, "%s%s", block->field->name, elements);
+}
+
 static void
 report_finding(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store,
                enum wb_certainty certainty, const char *why)
@@ -181,7 +194,7 @@ report_finding(struct wb_frame *frame, const struct wb_state *state, const struc
         why = data_type->marks ? "the mark function does not mark it" :
               "the type has no mark function";
     }
-    wb_path_text(store->address, path, sizeof(path));
+    name_path(store->address, path, sizeof(path));
     struct wb_finding finding = (struct wb_finding){
         .place = store->place, .certainty = certainty, .function = store->function,
         .data_type = data_type,
