@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/graph/diff.h"
+#include "cli/graph/order.h"
 #include "report/text.h"
 
 /* Less is not worth a row: it is left in the rest. */
@@ -265,6 +266,7 @@ cli_graph_diff_read(struct cli_graph_diff *diff, const struct cli *cli, int want
     bool room;
 
     *diff = (struct cli_graph_diff){.cli = cli, .wanted = wanted};
+    cli_graph_order(cli);
     for (size_t i = 0; status == CLI_DONE && i < cli->operand_count; i++)
         status = read_dump(diff, cli->operands[i]);
     if (status != CLI_DONE) return status;
@@ -344,13 +346,14 @@ const struct cli_command cli_graph_diff_command = {
     .name = "graph diff", .arguments = "OLD NEW [NEWER...] [-n N]",
     .summary = "What has grown from dump to dump, and what holds it",
     .description =
-        "Compares the live objects of up to eight dumps of one process, the oldest first.\n"
-        "Each row has a holder: an object that lived through all dumps, a thread, or a part\n"
-        "of the program, such as the methods of a class. growth is how many bytes it holds\n"
-        "more than before: new is what came, freed is what went, and in place is what became\n"
-        "larger, such as a String that is appended to (negative: smaller). The rows add up to\n"
-        "the growth of the whole heap; the last line has the rest of them. With three or more\n"
-        "dumps, what grew each time comes first.\n"
+        "Compares the live objects of up to eight dumps of one process, which are put in the\n"
+        "order in which it has written them. Each row has a holder: an object that lived\n"
+        "through all dumps, a thread, or a part of the program, such as the methods of a\n"
+        "class. growth is how many bytes it holds more than before: new is what came, freed\n"
+        "is what went, and in place is what became larger, such as a String that is appended\n"
+        "to (negative: smaller). The rows add up to the growth of the whole heap; the last\n"
+        "line has the rest of them. With three or more dumps, what grew each time comes\n"
+        "first.\n"
         "\n"
         "Several holders means that no one of them alone keeps it alive. Behind the colon is\n"
         "what is new, by class: first what the holder refers to, then what belongs to that.\n"

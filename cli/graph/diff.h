@@ -21,8 +21,8 @@ struct cli_graph_diff {
     int64_t  growth, told;       /* bytes: of the whole heap, and of the rows */
 };
 
-/* Reads all dumps that the command line names, and compares them. Returns a status; unless it is
- * CLI_DONE, the error has been printed. The caller frees diff either way. */
+/* Reads all dumps that the command line names, and compares them in their order (order.h). Returns
+ * a status; unless it is CLI_DONE, the error has been printed. The caller frees diff either way. */
 int cli_graph_diff_read(struct cli_graph_diff *diff, const struct cli *cli, int wanted);
 void cli_graph_diff_free(struct cli_graph_diff *diff);
 

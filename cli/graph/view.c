@@ -121,7 +121,7 @@ const struct cli_command cli_graph_view_command = {
         "of source, if they are found. A query such as `Hash with bytes > 1M` selects among\n"
         "these objects. The page says what it leaves out, and what its words mean.\n"
         "\n"
-        "With several dumps of one process, the oldest first, it is the page of the last one,\n"
+        "With several dumps of one process, in any order, it is the page of the last one,\n"
         "and begins with the rows of `heapprof graph diff`. Each row leads to an example of\n"
         "what is new and to what holds it. The picture is coloured by growth.\n"
         "\n"

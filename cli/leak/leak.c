@@ -302,7 +302,7 @@ leak_of_files(struct leak *leak)
     struct cli_leak_verdict verdict;
 
     if (cli->operand_count < 2 || cli->operand_count > GRAPH_DUMPS_MOST)
-        return cli_usage(cli, "give two to %d dumps of one process, the oldest first",
+        return cli_usage(cli, "give two to %d dumps of one process",
                          GRAPH_DUMPS_MOST);
     int status = cli_leak_find(&verdict, cli, cli->operands, cli->operand_count);
     if (status == CLI_DONE && !cli_leak_put(stdout, &verdict, cli->operands[0], 0))
@@ -396,7 +396,7 @@ const struct cli_command cli_leak_command = {
         "next. On ^C the profiler is stopped, and the dumps are removed.\n"
         "\n"
         "A COMMAND is started, and may run for a third of the time before the first dump. It goes\n"
-        "on afterwards. FILEs are dumps of one process, the oldest first, or profiles, which are\n"
+        "on afterwards. FILEs are dumps of one process, in any order, or profiles, which are\n"
         "shown as by heapprof diff.",
     .readers =
         "the owner of the dumps alone (mode 0600), who is the user of the process; with --output\n"

@@ -346,6 +346,32 @@ find_outside(struct cli_leak_verdict *verdict)
 
 /* ---- the whole ---- */
 
+static bool
+same_fact_p(const struct cli_leak_verdict *verdict, size_t dump, const char *key)
+{
+    const char *text = graph_fact(&verdict->diff.graphs[dump].graph.names, key);
+    const char *before = graph_fact(&verdict->diff.graphs[dump - 1].graph.names, key);
+
+    return text && before && !strcmp(text, before);
+}
+
+/* Time goes on from dump to dump. Returns a status. */
+static int
+check_times(const struct cli_leak_verdict *verdict)
+{
+    char **paths = verdict->cli.operands;
+
+    for (size_t i = 1; i < verdict->diff.count; i++) {
+        if (same_fact_p(verdict, i, "set") && same_fact_p(verdict, i, "dump"))
+            return cli_wrong(&verdict->cli, "%s and %s are the same dump: give dumps of several "
+                             "times", paths[i - 1], paths[i]);
+        if (fact(verdict, i, "time") < fact(verdict, i - 1, "time"))
+            return cli_wrong(&verdict->cli, "%s was taken after %s, which is of another process: "
+                             "give the older one first", paths[i - 1], paths[i]);
+    }
+    return CLI_DONE;
+}
+
 int
 cli_leak_find(struct cli_leak_verdict *verdict, const struct cli *cli, char **paths, size_t count)
 {
@@ -353,6 +379,7 @@ cli_leak_find(struct cli_leak_verdict *verdict, const struct cli *cli, char **pa
     verdict->cli.operands = paths;
     verdict->cli.operand_count = count;
     int status = cli_graph_diff_read(&verdict->diff, &verdict->cli, 0);
+    if (status == CLI_DONE) status = check_times(verdict);
     if (status != CLI_DONE) return status;
     if (!find_rows(verdict) || !find_lines(verdict)) return cli_wrong(cli, "no memory");
     find_outside(verdict);

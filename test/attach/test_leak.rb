@@ -308,6 +308,10 @@ class TestHeapprofLeak < Test::Unit::TestCase
       ran = heapprof("leak", *files.first(2))
       assert_match(/^How certain: two dumps; a cache that fills looks the same/, ran.out)
       assert_refused 2, /give two to 8 dumps/, "leak", files.first
+      reversed = heapprof("leak", *files.reverse)
+      assert_equal [heapprof("leak", *files).out, 0], [reversed.out, reversed.status]
+      assert_equal "heapprof leak: the dumps are read in the order of their times: #{files.join(" ")}\n", reversed.err
+      assert_refused 1, /^heapprof leak: 1\.rbgraph and 1\.rbgraph are the same dump: /, "leak", "1.rbgraph", "1.rbgraph"
     end
   end
 

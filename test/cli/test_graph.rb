@@ -282,6 +282,12 @@ class TestHeapprofGraph < Test::Unit::TestCase
     write("#{dump}.graph", graph.bytes)
   end
 
+  def assert_out_of_order(expected)
+    ran = heapprof("graph", "diff", "3.graph", "1.graph", "2.graph", "--json")
+    assert_equal [0, expected], [ran.status, ran.json]
+    assert_equal "heapprof graph diff: the dumps are read in the order of their times: 1.graph 2.graph 3.graph\n", ran.err
+  end
+
   def test_diff_knows_survivors_from_objects_at_an_address_that_is_used_again
     in_directory do
       growing(1, survivors: [], fresh: [0, 1, 2])
@@ -293,6 +299,7 @@ class TestHeapprofGraph < Test::Unit::TestCase
                     *two.values_at("growth", "inexact", "bytes")]
       three = heapprof!("graph", "diff", "1.graph", "2.graph", "3.graph", "--json").json
       assert_equal [[[30_000, 10_000], 6, 2]], three["rows"].map { |row| [row["by_step"], row["new"]["objects"], row["freed"]["objects"]] }
+      assert_out_of_order(three)
       assert_match(/^all live objects: 29\.3 kB -> 58\.6 kB -> 68\.4 kB: growth 39\.1 kB\n\n +growth +1 to 2 +2 to 3 +new +freed +in place .*\n +39\.1 kB +29\.3 kB +9\.77 kB +58\.6 kB +19\.5 kB +0 B  global \$orders \(Hash\): 6 new Orders\n/,
                    heapprof!("graph", "diff", "1.graph", "2.graph", "3.graph").out)
     end
