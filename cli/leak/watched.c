@@ -44,6 +44,13 @@ name(struct cli_watched *one)
     else snprintf(one->name, sizeof(one->name), "%s", one->target->name);
 }
 
+static bool
+watched_p(const struct cli_watch *watch, int64_t pid)
+{
+    for (size_t i = 0; i < watch->count; i++) if (watch->all[i].target->pid == pid) return true;
+    return false;
+}
+
 /* Returns false without memory. */
 static bool
 add(struct cli_watch *watch, struct attach_target *target)
@@ -70,7 +77,7 @@ struct children {
     bool room;
 };
 
-/* Children that are no Ruby, or that may not be read, are left out. */
+/* Children that are no Ruby, that may not be read, or that are watched already, are left out. */
 static bool
 add_child_i(pid_t pid, void *data)
 {
@@ -78,7 +85,8 @@ add_child_i(pid_t pid, void *data)
     char error[ATTACH_TARGET_ERROR_MAX];
     struct attach_target *target;
 
-    if (attach_forks_parent(pid) != children->parent) return true;
+    if (attach_forks_parent(pid) != children->parent || watched_p(children->watch, pid))
+        return true;
     target = attach_target_open_pid(pid, error);
     if (!target) return true;
     children->room = add(children->watch, target);
@@ -94,12 +102,14 @@ add_child_i(pid_t pid, void *data)
 bool
 cli_watch_add(struct cli_watch *watch, int64_t pid)
 {
-    struct attach_target *target = cli_attach_open_pid(watch->cli, pid, CLI_ATTACH_PROCESS);
     struct children children = {.watch = watch, .parent = (pid_t)pid, .room = true};
 
-    if (!target || !add(watch, target)) return false;
-    struct cli_watched *one = &watch->all[watch->count - 1];
-    if (one->over) return cli_wrong(watch->cli, "%s", one->error), false;
+    if (!watched_p(watch, pid)) {
+        struct attach_target *target = cli_attach_open_pid(watch->cli, pid, CLI_ATTACH_PROCESS);
+        if (!target || !add(watch, target)) return false;
+        struct cli_watched *one = &watch->all[watch->count - 1];
+        if (one->over) return cli_wrong(watch->cli, "%s", one->error), false;
+    }
     attach_host_each(add_child_i, &children);
     return children.room;
 }

@@ -31,8 +31,8 @@ struct cli_watch {
     size_t count;
 };
 
-/* Adds the process of that number, and the Rubies that are its children. Returns false after
- * telling the user why it cannot be watched. */
+/* Adds the process of that number, and the Rubies that are its children, unless they are there
+ * already. Returns false after telling the user why it cannot be watched. */
 bool cli_watch_add(struct cli_watch *watch, int64_t pid);
 
 /* Starts the profiler where it is off. */

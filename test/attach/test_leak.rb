@@ -243,6 +243,7 @@ class TestHeapprofLeak < Test::Unit::TestCase
 
   # ---- masters, commands, files ----
 
+  # One that is named twice, or named beside its master, is watched once.
   def test_a_master_and_its_workers
     script = <<~'RUBY'
       KEPT = []
@@ -253,12 +254,12 @@ class TestHeapprofLeak < Test::Unit::TestCase
       def work = $workers.each { |pipe| pipe.puts(200) }
     RUBY
     serve(script + "\n$stdout.sync = true") do |pid, input, output|
-      bell, workers = Held::Bell.new, nil
-      Open3.popen3(ENVIRONMENT.merge(bell.env), PROGRAM, "leak", pid.to_s, **bell.descriptors) do |stdin, out, err, process|
+      bell = Held::Bell.new
+      workers = File.read("/proc/#{pid}/task/#{pid}/children").split
+      Open3.popen3(ENVIRONMENT.merge(bell.env), PROGRAM, "leak", workers.last, pid.to_s, pid.to_s, **bell.descriptors) do |stdin, out, err, process|
         stdin.close
         bell.begun
         said = [out, err].map { |io| Thread.new { io.read } }
-        workers = File.read("/proc/#{pid}/task/#{pid}/children").split
         workers.each { |worker| await_file("heap-#{worker}-1.rbgraph", process) }
         2.times do
           input.puts 5
@@ -267,6 +268,7 @@ class TestHeapprofLeak < Test::Unit::TestCase
         end
         text, errors = said.map(&:value)
         assert_equal 0, process.value.exitstatus, errors
+        assert_match(/\Aheapprof leak: watching 3 processes /, errors)
         assert_match(/\Aprocess \d+ \(test: worker 0\): .* more is held/, text)
         assert_match(/constant KEPT \(Array\)/, rows(text).first)
         assert_equal 2, text[/^The other processes:\n(.*)/m, 1].scan(/: nothing grew$/).size, text
