@@ -245,9 +245,13 @@ cli_watch_stop(struct cli_watch *watch)
                               .seconds = watch->patience, .to_the_end = true};
         if (!one->started) continue;
         one->started = false;
-        if (!ended_p(one) && !cli_ask(watch->cli, one->vm, &ask) && !ended_p(one))
+        if (ended_p(one) || cli_ask(watch->cli, one->vm, &ask) || ended_p(one)) continue;
+        if (attach_heap_profiled_p(one->vm))
             cli_wrong(watch->cli, "%s; its profiler stops by itself in %" PRIu64 " minutes",
                       ask.error, watch->for_ms / 60000 + 1);
+        else
+            cli_wrong(watch->cli, "%s: somebody else has stopped its profiler meanwhile; which "
+                      "lines have allocated what came then is not known", one->target->name);
     }
 }
 

@@ -29,7 +29,7 @@ class TestHeapprofLeak < Test::Unit::TestCase
     assert_equal "done\n", output.gets
   end
 
-  # Runs `heapprof leak` on the process, which works before each dump but the first.
+  # Runs `heapprof leak` on the process, which works before each dump but the first. Yields after that one.
   def leak(pid, times, input, output, *options)
     bell = Held::Bell.new
     Open3.popen3(ENVIRONMENT.merge(bell.env), PROGRAM, "leak", "--seconds=60", pid.to_s, *options, **bell.descriptors) do |stdin, out, err, process|
@@ -37,6 +37,7 @@ class TestHeapprofLeak < Test::Unit::TestCase
       bell.begun
       said = [out, err].map { |io| Thread.new { io.read } }
       await_file("heap-#{pid}-1.rbgraph", process)
+      yield if block_given?
       2.times do
         work(input, output, times)
         bell.ring
@@ -180,6 +181,15 @@ class TestHeapprofLeak < Test::Unit::TestCase
     serve("def work = (%(x) * 100)", env: { "RUBY_HEAPPROF" => "out=" }) do |pid, input, output|
       assert_match(/nothing grew/, leak(pid, 10, input, output).out)
       assert_match(/no longer profiled/, heapprof("stop", pid).out)
+    end
+  end
+
+  def test_a_profiler_that_is_stopped_meanwhile
+    serve(LEAKS["an_array_in_a_constant"].first) do |pid, input, output|
+      ran = leak(pid, 1000, input, output) { heapprof!("stop", pid) }
+      assert_match(/^heapprof leak: process #{pid}: somebody else has stopped its profiler meanwhile; /, ran.err)
+      assert_match(/constant Audit::ENTRIES \(Array\)/, rows(ran.out).first)
+      assert_left_alone(pid)
     end
   end
 
