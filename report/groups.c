@@ -35,6 +35,7 @@ figures_of(const struct report_scan *scan, const struct heapprof_samples *sample
         figures.objects = (double)samples->values[estimate->objects];
     figures.variance = report_estimate_variance(estimate, samples->values);
     figures.survived = figures.value;
+    if (scan->kept_age == 0) figures.kept = figures.variance;
     if (age && !age->str) {
         if (age->num == 0) figures.survived = 0;
         figures.aged = figures.value;
@@ -114,30 +115,54 @@ gc_of(const struct heapprof_model *model)
     return text ? strtod(text, NULL) : NAN;
 }
 
-/* Returns how many GCs have passed since that profile, or INFINITY if the profiles are of
- * different runs. A sample that is as old was in that profile, too, with the same weight. So it
- * adds nothing to the error of a difference. */
+/* Returns how many GCs have passed since that profile; 0 if both are of one moment; or INFINITY if
+ * it is the later one, or of another run. A sample that is as old was in that profile, too, with
+ * the same weight. So it adds nothing to the error of a difference. */
 static double
 gcs_since(const struct heapprof_model *before, const struct heapprof_model *model)
 {
     double gcs = gc_of(model) - gc_of(before);
 
-    if (model->duration_ns == 0 || isnan(gcs) || model->time_ns < before->time_ns ||
+    if (model->time_ns < before->time_ns ||
         before->time_ns - before->duration_ns != model->time_ns - model->duration_ns)
         return INFINITY;
+    if (model->time_ns != 0 && model->time_ns == before->time_ns) return 0;
+    if (model->duration_ns == 0 || isnan(gcs)) return INFINITY;
     return gcs < 1 ? 1 : gcs;
+}
+
+/* The first profile of a process is compared with its last one, and the others with the first: the
+ * ages in the later one say what both have. */
+static double
+kept_age_of(const struct report_groups *groups, uint32_t profile)
+{
+    uint32_t together = groups->question.together, column = profile / together;
+    uint32_t other = profile % together + (column > 0 ? 0 : (groups->columns - 1) * together);
+
+    return other == profile ? INFINITY
+                            : gcs_since(groups->models[other], groups->models[profile]);
+}
+
+double
+report_growth_variance(const struct report_groups *groups, uint32_t row)
+{
+    const struct report_figures *now = report_figures_of(groups, row, groups->columns - 1),
+                                *before = report_figures_of(groups, row, 0);
+
+    if (groups->columns == 1) return now->variance;
+    double kept = fmax(fmin(now->kept, before->variance), fmin(before->kept, now->variance));
+    return now->variance + before->variance - 2 * kept;
 }
 
 static bool
 add_profile(struct report_groups *groups, uint32_t profile)
 {
     const struct heapprof_model *model = groups->models[profile];
-    uint32_t together = groups->question.together;
     struct report_scan scan = { .groups = groups,
                          .model = model,
                          .profile = profile,
-                         .column = profile / together,
-                         .kept_age = INFINITY };
+                         .column = profile / groups->question.together,
+                         .kept_age = kept_age_of(groups, profile) };
     struct heapprof_samples samples;
     bool room = rb_heapprof_samples_begin(&samples, model);
     uint32_t allocated = rb_heapprof_model_type(model, "alloc_space");
@@ -147,7 +172,6 @@ add_profile(struct report_groups *groups, uint32_t profile)
     if (!scan.directory) scan.directory = rb_heapprof_model_comment(model, "directory: ");
     groups->directories[profile] = scan.directory;
     groups->defined[profile] = report_definitions_p(model);
-    if (scan.column > 0) scan.kept_age = gcs_since(groups->models[profile % together], model);
     report_estimate_init(&scan.estimate, model, groups->types[profile]);
     room = report_scan_functions(&scan) && look_at_lines(&scan) && room;
     while (room && rb_heapprof_samples_next(&samples)) {

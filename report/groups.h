@@ -68,7 +68,8 @@ struct report_figures {
     double cumulative; /* value, with what was called from there; if groups->cumulative is set */
     double objects;    /* number of objects that make up the value */
     double variance;   /* of value */
-    double kept;       /* the part of variance whose samples the first column has, too */
+    double kept;       /* the part of variance whose samples the first column has, too; in
+                          the first column, those that the last one has */
     double aged, age;  /* value whose age is known; the sum of value times GCs survived */
     double survived;   /* value without the part that is known to be younger than the last GC */
 };
@@ -114,6 +115,12 @@ report_figures_of(const struct report_groups *groups, uint32_t row, uint32_t col
 {
     return &groups->figures[(size_t)row * groups->columns + column];
 }
+
+/* Returns the variance of the growth of a row from the first column to the last; of one column,
+ * that of its value. Memory that both profiles of a run have is in the same samples, so it adds
+ * nothing. It is at most what either has: by its age, some of it may have been allocated right
+ * after the earlier one. */
+double report_growth_variance(const struct report_groups *groups, uint32_t row);
 
 /* Adds the profiles up. models are ordered column by column: each column has question->together
  * profiles, one per process, in the same order. An incomplete last column is ignored. types says

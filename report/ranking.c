@@ -46,20 +46,11 @@ report_objects_of(const struct report_ranking *ranking, uint32_t row)
                               : objects - report_figures_of(ranking->groups, row, 0)->objects;
 }
 
-/* Memory that both profiles of a run have is in the same samples, so it adds nothing to the
- * error. It is at most what the first profile has: by its age, some of it may have been allocated
- * right after that profile. */
 double
 report_error_of(const struct report_ranking *ranking, uint32_t row)
 {
-    const struct report_figures *now = report_figures_of(ranking->groups, row, ranking->last),
-                                *before = report_figures_of(ranking->groups, row, 0);
-    double variance = now->variance;
+    double variance = report_growth_variance(ranking->groups, row);
 
-    if (ranking->last > 0) {
-        double kept = now->kept < before->variance ? now->kept : before->variance;
-        variance += before->variance - 2 * kept;
-    }
     return variance > 0 ? SIGMAS * sqrt(variance) : 0;
 }
 

@@ -28,7 +28,8 @@ struct report_scan {
     unsigned char *marks;              /* by place */
     unsigned char *text_marks;         /* by string, of labels; NULL: no pattern was given */
     struct report_estimate estimate;
-    double kept_age; /* GCs since the first profile of this process; INFINITY: not known */
+    double kept_age; /* from that age on, the profile that this one is compared with has a sample,
+                        too; 0: all are in both; INFINITY: not known */
 };
 
 static inline struct report_frame

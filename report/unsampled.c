@@ -42,16 +42,6 @@ growth_of(const struct report_groups *groups, uint32_t row)
            report_figures_of(groups, row, 0)->value;
 }
 
-/* Returns the variance of the total growth. */
-static double
-variance_of(const struct report_groups *groups)
-{
-    const struct report_figures *now = report_figures_of(groups, 0, groups->columns - 1);
-    double before = report_figures_of(groups, 0, 0)->variance;
-
-    return now->variance - now->kept + (before > now->kept ? before - now->kept : 0);
-}
-
 static bool
 rung_p(const char *title)
 {
@@ -104,7 +94,7 @@ report_unsampled_find(struct report_unsampled *unsampled, const struct report_qu
     room = add_up(&measured, resident, "rss_space", models, profiles, &have_rss) && room;
     room = room && growth_of_rungs(&measured, &growth);
     if (room && have_blocks && have_rss) {
-        deviation = sqrt(variance_of(&sampled));
+        deviation = sqrt(report_growth_variance(&sampled, 0));
         growth -= growth_of(&sampled, 0);
         if (growth > LEAST && growth > SIGMAS * deviation &&
             growth > PART * growth_of(&sampled, 0)) {

@@ -280,6 +280,15 @@ class TestHeapprofTable < Test::Unit::TestCase
       # new: 100 came for 100 that went, and 100 more; the 1000 are the same ones
       variance = ->(n) { n * 1600 / (Math.exp(40 / 512.0) - 1) }
       assert_in_delta 2 * Math.sqrt(variance[200] + variance[100]), rows[0]["error"], 1
+      backward = heapprof("diff", "1.pb.gz", "0.pb.gz", "--json", "--group=file").json["rows"]
+      assert_equal rows.map { |row| row["error"] }, backward.map { |row| row["error"] }
+    end
+  end
+
+  def test_a_profile_and_itself_have_no_error
+    in_directory do
+      write("0.pb.gz", shop.tap { |profile| profile.add_number(9, 5_000) })
+      assert_match(/ grew by 0 B ± 0 B$/, heapprof!("diff", "0.pb.gz", "0.pb.gz").out)
     end
   end
 
