@@ -321,8 +321,9 @@ leak_of_profiles(struct cli *cli)
                        .operand_count = cli->operand_count};
     struct cli view = {.command = cli_find("view"), .operands = cli->operands + 1,
                        .operand_count = 1};
-    int status = diff.command->run(&diff);
 
+    if (cli->operand_count < 2) return cli_usage(cli, "give two profiles of one process, or more");
+    int status = diff.command->run(&diff);
     if (status != CLI_DONE || !cli->values[CLI_VIEW]) return status;
     view.values[CLI_DIFF] = cli->operands[0];
     return run_view(&view);

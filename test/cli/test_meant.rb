@@ -99,10 +99,23 @@ class TestHeapprofMeant < Test::Unit::TestCase
       assert_refused 1, /objects.rbgraph: is an object graph; type heapprof graph report objects.rbgraph\n/, *command, "objects.rbgraph"
       assert_refused 1, /text: no Ruby process that you may read has this name; heapprof ps lists the processes\n/, *command, "text"
     end
+    assert_refused 2, /: give two profiles of one process, or more /, "leak", "heap.pb.gz"
     ran = heapprof("record", "./heap.pb.gz")
     assert_match(/heap.pb.gz: is a profile; type heapprof top/, ran.err)
     assert_refused 1, /42: no such file; if it is a process, type heapprof snapshot 42 first\n/, "top", "42"
     assert_refused 1, /42: no such file; if it is a process, type heapprof graph dump 42 first\n/, "graph", "top", "42"
+  end
+
+  def test_a_file_that_is_no_process_and_cannot_be_read
+    write("empty", "")
+    write("notes", "to do\n")
+    Dir.mkdir("folder")
+    [%w[leak], %w[stacks], %w[record], %w[graph dump]].each do |command|
+      { "empty" => "is empty", "folder" => "is a directory", "./none" => "No such file or directory", "notes/none" => "Not a directory",
+        "notes" => "is no profile and no object graph, nor has a Ruby process that you may read this name" }.each do |name, what|
+        assert_equal "heapprof #{command.join(" ")}: #{name}: #{what}\n", heapprof(*command, name).err.lines.first
+      end
+    end
   end
 
   def test_the_version_without_a_command
