@@ -5,6 +5,7 @@
 #include "cli/html.h"
 #include "cli/several.h"
 #include "cli/sources.h"
+#include "report/own.h"
 
 #define NODES_MOST 100000 /* before small nodes are folded: a browser is quick with this many */
 #define ROWS_MOST  500000
@@ -64,7 +65,7 @@ static bool
 fill_tables(struct report_page_tables *tables, const char *directory,
             const struct heapprof_model *model, const struct heapprof_model *old)
 {
-    if (!directory) directory = rb_heapprof_model_comment(model, "directory: ");
+    if (!directory) directory = report_directories(model);
     report_page_tables_init(tables, model->type_count, directory);
     return add_model(tables, model, model, 1) && (!old || add_model(tables, old, model, -1)) &&
            report_page_tables_fold(tables, NODES_MOST, ROWS_MOST);

@@ -354,6 +354,7 @@ finish(struct load *load)
     number_references(load);
     number_roots(load->graph);
     number_owners(load->graph);
+    graph_names_finish(&load->graph->names);
     return find_classes(load->graph);
 }
 

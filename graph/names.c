@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "report/own.h"
+
 bool
 graph_names_init(struct graph_names *names, struct graph_space *space)
 {
@@ -64,6 +66,24 @@ graph_fact(const struct graph_names *names, const char *key)
                     key)) return names->text + names->facts[i].value;
     }
     return NULL;
+}
+
+void
+graph_names_finish(struct graph_names *names)
+{
+    const char *directories = graph_fact(names, "directory");
+
+    names->elsewhere = names->stack_count > 1;
+    for (uint32_t i = 1; names->elsewhere && i < names->stack_count; i++) {
+        if (report_below_p(graph_string(names, names->stacks[i].file), directories))
+            names->elsewhere = false;
+    }
+}
+
+const char *
+graph_directories(const struct graph_names *names)
+{
+    return names->elsewhere ? NULL : graph_fact(names, "directory");
 }
 
 static enum graph_role

@@ -64,6 +64,7 @@ struct graph_names {
     struct graph_fact *facts;
     size_t    fact_capacity;
     uint32_t  fact_count;
+    bool      elsewhere;         /* no stack has a file below the directory of the program */
 };
 
 /* Returns false if there is no memory. The caller frees names either way. */
@@ -99,6 +100,13 @@ graph_role(const struct graph_names *names, uint32_t number)
 /* The innermost frame of a stack that has a file (methods written in C have none). If no frame
  * has one, the stack itself. */
 uint32_t graph_site(const struct graph_names *names, uint32_t stack);
+
+/* Called when all stacks are there: sets elsewhere. */
+void graph_names_finish(struct graph_names *names);
+
+/* The application's directories, as report_own_p takes them; NULL if the dump does not say which,
+ * or if no stack has a file below them, as with "ruby ../app.rb". */
+const char *graph_directories(const struct graph_names *names);
 
 /* The last value that the dump has for this key; NULL if it has none. */
 const char *graph_fact(const struct graph_names *names, const char *key);

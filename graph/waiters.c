@@ -116,7 +116,7 @@ own_p(const struct graph *graph, const char *place)
     if (!line) return false;
     memcpy(path, place, (size_t)(line - place));
     path[line - place] = '\0';
-    return report_own_p(path, graph_fact(&graph->names, "directory"));
+    return report_own_p(path, graph_directories(&graph->names));
 }
 
 /* Finds where it waits. */

@@ -18,6 +18,7 @@
 
 #include "base/version.h"
 #include "report/json.h"
+#include "report/own.h"
 #include "report/page_tables.h"
 
 enum { VERSION = 58, GECKO_VERSION = 31, THREADS_MOST = 1000 };
@@ -507,7 +508,7 @@ read_unit(struct firefox *firefox)
 static bool
 make_tables(struct firefox *firefox)
 {
-    const char *directory = rb_heapprof_model_comment(firefox->model, "directory: ");
+    const char *directory = report_directories(firefox->model);
     struct report_page_tables *tables = &firefox->tables;
     bool made = report_page_tables_add_type(tables, firefox->model, firefox->type, directory);
 

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/own.h"
 #include "report/page_tables.h"
 #include "report/svg_script.h"
 #include "report/text.h"
@@ -291,7 +292,7 @@ report_export_svg(FILE *out, const struct heapprof_model *model, uint32_t type)
         .model = model,
         .unit = rb_heapprof_model_string(model, model->types[type].unit, NULL)
     };
-    const char *directory = rb_heapprof_model_comment(model, "directory: ");
+    const char *directory = report_directories(model);
     bool made = report_page_tables_add_type(&svg.tables, model, type, directory);
 
     report_tuples_init(&svg.flames, &svg.tables.mem, 2);

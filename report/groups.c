@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/own.h"
 #include "report/scan.h"
 
 /* ---- a sample ---- */
@@ -169,7 +170,7 @@ add_profile(struct report_groups *groups, uint32_t profile)
     uint64_t at = 0;
 
     scan.directory = groups->question.directory;
-    if (!scan.directory) scan.directory = rb_heapprof_model_comment(model, "directory: ");
+    if (!scan.directory) scan.directory = report_directories(model);
     groups->directories[profile] = scan.directory;
     groups->defined[profile] = report_definitions_p(model);
     report_estimate_init(&scan.estimate, model, groups->types[profile]);

@@ -61,14 +61,24 @@ ruby_p(const char *file, const char *from)
     return find_ruby(file, from) || !strncmp(file, "<internal:", 10);
 }
 
-/* Returns whether the path has a gem or Ruby's library at that place or behind it. */
+/* Returns whether it is a shared library, whose frames have no line of source. */
+static bool
+library_p(const char *file)
+{
+    const char *end = strstr(file, ".so");
+
+    return end && (!end[3] || end[3] == '.');
+}
+
+/* Returns whether the path has a gem, what RubyGems has written of one, or Ruby's library at that
+ * place or behind it. */
 static bool
 others_p(const char *file, const char *from)
 {
     size_t length;
-    const char *gem = find_gem(file, &length);
+    const char *gem = find_gem(file, &length), *written = strstr(from, "/specifications/");
 
-    return (gem && gem >= from) || ruby_p(file, from);
+    return (gem && gem >= from) || (written && strstr(written, ".gemspec")) || ruby_p(file, from);
 }
 
 /* Returns the rest of a path below one of the directories, with its '/', or NULL if it is below
@@ -91,9 +101,29 @@ report_own_p(const char *file, const char *directories)
 {
     if (!file[0] || (directories && !directories[0])) return false;
     if (file[0] == '/')
-        return directories ? below_any(file, directories) != NULL : !others_p(file, file);
+        return directories ? below_any(file, directories) != NULL
+                           : !others_p(file, file) && !library_p(file);
     return !others_p(file, file) && file[0] != '<' && file[0] != '(' &&
            file[0] != '['; /* run as "ruby app.rb" */
+}
+
+bool
+report_below_p(const char *file, const char *directories)
+{
+    return file[0] == '/' && report_own_p(file, directories);
+}
+
+const char *
+report_directories(const struct heapprof_model *model)
+{
+    const char *directories = rb_heapprof_model_comment(model, "directory: ");
+    uint32_t count = rb_heapprof_model_functions(model);
+
+    for (uint32_t i = 0; directories && i < count; i++) {
+        const char *file = rb_heapprof_model_string(model, model->functions[i].filename, NULL);
+        if (report_below_p(file, directories)) return directories;
+    }
+    return NULL;
 }
 
 const char *

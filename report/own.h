@@ -5,10 +5,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "pprof/model.h"
+
 /* Returns whether the file is the application's own. It is if it lies below one of the
  * directories (one a line), or if directories is NULL. It is not if it is in a gem or in Ruby's
  * library, even below these directories, or if it is the VM's. If directories is "", no file is. */
 bool report_own_p(const char *file, const char *directories);
+
+/* Returns whether the file is the application's by its whole path. "-e" is by no path: it does not
+ * say where the application lies. */
+bool report_below_p(const char *file, const char *directories);
+
+/* Returns the directories of the application in that profile: the one where the program began.
+ * Returns NULL if no function is below it, as with "ruby ../app.rb". */
+const char *report_directories(const struct heapprof_model *model);
 
 /* Returns what the file belongs to: a gem, as "rack-3.1.2", or a name in parentheses. *length is
  * the text's length. */

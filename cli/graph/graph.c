@@ -189,7 +189,7 @@ cli_graph_put_frame(FILE *out, const struct graph_names *names, uint32_t stack)
 {
     const struct heapprof_dump_stack *frame = &names->stacks[stack];
     const char *file =
-        report_short_path(graph_string(names, frame->file), graph_fact(names, "directory"));
+        report_short_path(graph_string(names, frame->file), graph_directories(names));
 
     if (file[0]) fprintf(out, "%s:%"PRIu32" ", file, frame->line);
     fputs(graph_string(names, frame->method), out);
@@ -199,7 +199,7 @@ cli_graph_put_frame(FILE *out, const struct graph_names *names, uint32_t stack)
 static uint32_t
 own_frame(const struct graph_names *names, uint32_t stack)
 {
-    const char *directories = graph_fact(names, "directory");
+    const char *directories = graph_directories(names);
 
     while (stack && !report_own_p(graph_string(names, names->stacks[stack].file), directories)) {
         stack = names->stacks[stack].caller;

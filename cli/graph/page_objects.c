@@ -99,7 +99,7 @@ put_stack(struct cli_graph_page_writer *writer, uint32_t stack)
         report_json_member_unsigned(json, "line", frame->line);
         report_json_member_text(json, "method", graph_string(names, frame->method));
         report_json_member_unsigned(json, "source", frame->file);
-        report_json_member_bool(json, "own", report_own_p(path, graph_fact(names, "directory")));
+        report_json_member_bool(json, "own", report_own_p(path, graph_directories(names)));
         report_json_end(json, '}');
     }
     report_json_end(json, ']');

@@ -27,6 +27,12 @@ text(const struct heapprof_snapshot *snapshot, uint32_t string)
     return string ? rb_heapprof_strings_get(&snapshot->strings, string, NULL) : "";
 }
 
+static const char *
+path_of(const struct heapprof_snapshot *snapshot, uint32_t function)
+{
+    return text(snapshot, rb_heapprof_functions_get(&snapshot->functions, function)->path);
+}
+
 /* Finds a stack's innermost frame of the application. Returns NULL if it has none. */
 static const struct heapprof_stack_node *
 own_frame(const struct heapprof_snapshot *snapshot, uint32_t stack, const char *directories)
@@ -35,9 +41,23 @@ own_frame(const struct heapprof_snapshot *snapshot, uint32_t stack, const char *
         const struct heapprof_stack_node *node = rb_heapprof_stacks_node(&snapshot->stacks, stack);
         const struct heapprof_function *function =
             rb_heapprof_functions_get(&snapshot->functions, node->function);
-        if (!function->cfunc && report_own_p(text(snapshot, function->path), directories))
+        if (!function->cfunc && report_own_p(path_of(snapshot, node->function), directories))
             return node;
         stack = node->parent;
+    }
+    return NULL;
+}
+
+/* The application's directories; NULL if no block was called for below them, as with
+ * "ruby ../app.rb". */
+static const char *
+directories_of(const struct heapprof_snapshot *snapshot, const char *directories)
+{
+    for (size_t i = 0; i < snapshot->row_count; i++) {
+        const struct heapprof_stack_node *own =
+            own_frame(snapshot, snapshot->rows[i].stack, directories);
+        if (own && report_below_p(path_of(snapshot, own->function), directories))
+            return directories;
     }
     return NULL;
 }
@@ -120,7 +140,7 @@ name(struct cli_leak_block *block, const struct sum *sum, const struct heapprof_
     const struct heapprof_function *function =
         rb_heapprof_functions_get(&snapshot->functions, sum->function);
     snprintf(block->line, sizeof(block->line), "%s:%" PRIu32 " %s",
-             report_short_path(text(snapshot, function->path), directories), sum->line,
+             report_short_path(path_of(snapshot, sum->function), directories), sum->line,
              text(snapshot, function->name));
 }
 
@@ -145,6 +165,7 @@ void
 cli_leak_blocks_find(struct cli_leak_blocks *blocks, const struct heapprof_snapshot *snapshot,
                      const char *directories)
 {
+    directories = directories_of(snapshot, directories);
     blocks->count = find(blocks->all, snapshot, directories, false);
     blocks->of_ruby_count = find(blocks->of_ruby, snapshot, directories, true);
 }

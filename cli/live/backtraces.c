@@ -21,15 +21,12 @@ get(const struct attach_looks *looks, uint32_t string, size_t *length)
     return attach_names_text(looks->names, string, length);
 }
 
-/* The directory of the program, which is where the application's files are, in a block from malloc;
- * or NULL if it is not known. */
-static char *
-directory_of(const struct attach_target *target)
+static const char *
+path_of(const struct attach_looks *looks, const struct attach_look_frame *frame)
 {
-    char text[ATTACH_ORIGIN_TEXT_MAX];
+    uint32_t path = attach_names_get(looks->names, frame->function)->path;
 
-    attach_origin_text(target, text);
-    return attach_origin_value(text, "directory");
+    return path ? get(looks, path, NULL) : "";
 }
 
 /* Returns which of the stack's frames is the innermost of the application; or count if none is.
@@ -39,12 +36,30 @@ find_own(const struct attach_looks *looks, const struct attach_look_stack *stack
          const char *directory)
 {
     for (size_t i = stack->torn; i < stack->count; i++) {
-        const struct heapprof_function *function =
-            attach_names_get(looks->names, looks->frames[stack->first + i].function);
-        if (looks->frames[stack->first + i].native) continue;
-        if (function->path && report_own_p(get(looks, function->path, NULL), directory)) return i;
+        const struct attach_look_frame *frame = &looks->frames[stack->first + i];
+        if (!frame->native && report_own_p(path_of(looks, frame), directory)) return i;
     }
     return stack->count;
+}
+
+/* The directory of the program, which is where the application's files are, in a block from malloc;
+ * or NULL if it is not known, or if no file is below it, as with "ruby ../app.rb". */
+static char *
+directory_of(const struct attach_looks *looks)
+{
+    char text[ATTACH_ORIGIN_TEXT_MAX];
+
+    attach_origin_text(looks->target, text);
+    char *directory = attach_origin_value(text, "directory");
+    for (size_t i = 0; i < looks->stack_count; i++) {
+        const struct attach_look_stack *stack = &looks->stacks[i];
+        size_t own = find_own(looks, stack, directory);
+        if (own < stack->count &&
+            report_below_p(path_of(looks, &looks->frames[stack->first + own]), directory))
+            return directory;
+    }
+    free(directory);
+    return NULL;
 }
 
 /* ---- as text: what MRI prints of a backtrace, below a line for the thread ---- */
@@ -160,7 +175,7 @@ several_ractors_p(const struct attach_looks *looks)
 static void
 put_all(FILE *out, struct attach_looks *looks)
 {
-    char *directory = directory_of(looks->target);
+    char *directory = directory_of(looks);
     bool ractors = several_ractors_p(looks);
 
     report_print(out, "%s\n", looks->target->name);
@@ -242,7 +257,7 @@ json_stack(struct report_json *json, struct attach_looks *looks,
 static void
 json_all(struct report_json *json, struct attach_looks *looks)
 {
-    char *directory = directory_of(looks->target);
+    char *directory = directory_of(looks);
 
     report_json_begin(json, '{');
     report_json_member_integer(json, "pid", looks->target->pid);
@@ -261,7 +276,7 @@ json_all(struct report_json *json, struct attach_looks *looks)
 void
 cli_backtraces_where(FILE *out, struct attach_looks *looks, const struct attach_look_stack *stack)
 {
-    char *directory = directory_of(looks->target);
+    char *directory = directory_of(looks);
     size_t own = find_own(looks, stack, directory);
 
     if (own == stack->count) own = 0;

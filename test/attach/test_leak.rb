@@ -24,6 +24,15 @@ class TestHeapprofLeak < Test::Unit::TestCase
     end
   end
 
+  # The program begins in a directory that has nothing of it.
+  def serve_from_elsewhere(script, &block)
+    in_directory do
+      File.write("app.rb", script)
+      Dir.mkdir("inside")
+      Dir.chdir("inside") { beside("require '../app.rb'\n#{SERVE}", &block) }
+    end
+  end
+
   def work(input, output, times)
     input.puts times
     assert_equal "done\n", output.gets
@@ -145,6 +154,15 @@ class TestHeapprofLeak < Test::Unit::TestCase
       assert_match(/: no object grew, but memory outside of objects did \(/, ran.out)
       assert_match(/^ +[\d.]+ MB  leak_keep \(heapprof_leak\.so\), called at app\.rb:2 Object#keep /, ran.out)
       assert_left_alone(pid)
+    end
+  end
+
+  def test_a_program_that_lies_elsewhere
+    script = "require '-test-/heapprof_leak'\nKEPT = []\ndef keep = (KEPT << Array.new(40); HeapProfLeak.keep(4000))\ndef work = keep"
+    serve_from_elsewhere(script) do |pid, input, output|
+      ran = leak(pid, 1000, input, output)
+      assert_match(/^ +[\d.]+ [kM]B  \/\S+\/app\.rb:3 Object#keep$/, lines(ran.out).first, ran.out)
+      assert_match(/^ +[\d.]+ MB  leak_keep \(heapprof_leak\.so\), called at \/\S+\/app\.rb:3 Object#keep /, ran.out)
     end
   end
 

@@ -207,6 +207,9 @@ TEST(Own, PathsOfGemsAndRubyAreNotTheApplications)
     EXPECT_FALSE(report_own_p("<internal:kernel>", NULL));
     EXPECT_FALSE(report_own_p("(eval at /srv/shop/cart.rb:1)", NULL));
     EXPECT_FALSE(report_own_p("", NULL));
+    EXPECT_FALSE(report_own_p("/usr/lib/libz.so.1", NULL));
+    EXPECT_FALSE(report_own_p("/srv/shop/vendor/specifications/rack-3.1.2.gemspec", "/srv/shop"));
+    EXPECT_TRUE(report_own_p("/srv/shop/shop.gemspec", "/srv/shop"));
     EXPECT_FALSE(report_own_p("/srv/shop/cart.rb", ""));
     EXPECT_FALSE(report_own_p("app.rb", ""));
     EXPECT_TRUE(report_own_p("/cart.rb", "/"));
