@@ -117,15 +117,26 @@ put(FILE *out, const struct cli_over_time *files, const struct report_question *
 }
 
 bool
-cli_over_time_lines(FILE *out, const struct cli_over_time *files, const char *title, char **first)
+cli_over_time_lines(FILE *out, const struct cli_over_time *files, const char *title,
+                    const char *end, struct cli_over_time_first *first)
 {
     struct report_question question = {.group = REPORT_APP};
+    struct cli_over_time_first unused;
+    char heading[80];
     bool none;
 
-    if (first) *first = NULL;
-    if (!put(out, files, &question, title, first, &none)) return false;
-    question.group = REPORT_FUNCTION;
-    return !none || put(out, files, &question, title, first, &none);
+    if (!first) first = &unused;
+    *first = (struct cli_over_time_first){.what = "line of the application"};
+    snprintf(heading, sizeof(heading), "%sline%s", title, end);
+    bool room = put(out, files, &question, heading, &first->title, &none);
+    if (room && none) {
+        first->what = "function";
+        question.group = REPORT_FUNCTION;
+        snprintf(heading, sizeof(heading), "%sfunction%s", title, end);
+        room = put(out, files, &question, heading, &first->title, &none);
+    }
+    if (first == &unused) free(unused.title);
+    return room;
 }
 
 /* ---- labels ---- */

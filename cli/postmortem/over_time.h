@@ -16,11 +16,17 @@ struct cli_over_time {
     uint32_t count;
 };
 
-/* Writes the rows that grew most from the first file to the last; of one file, the largest. If
- * `first` is not NULL, it gets the title of the first row, in a block from malloc, or NULL if there
- * is none. Returns false if there is no memory. */
+/* The first row of a table, in words. */
+struct cli_over_time_first {
+    char *title;                 /* in a block from malloc; NULL: there is none */
+    const char *what;            /* "line of the application", or "function" if it has no line */
+};
+
+/* Writes the rows that grew most from the first file to the last; of one file, the largest. The
+ * heading is the title, "line" or "function", and the end. `first` may be NULL. Returns false if
+ * there is no memory. */
 bool cli_over_time_lines(FILE *out, const struct cli_over_time *files, const char *title,
-                         char **first);
+                         const char *end, struct cli_over_time_first *first);
 
 /* The same for each label that the program has given; nothing if it has given none. */
 bool cli_over_time_labels(FILE *out, const struct cli_over_time *files);

@@ -145,8 +145,26 @@ find_cause(const struct postmortem *postmortem, double *share)
     return cause;
 }
 
+/* What was requested and never touched is in no RSS. */
 static void
-put_verdict(const struct postmortem *postmortem, const char *line)
+put_caller(const struct cli_point *last)
+{
+    put_amount(last->caller_bytes);
+    if (last->caller_bytes > last->kinds[CLI_POINT_MALLOC])
+        report_print(stdout, " were requested by %s: what it has never touched takes no memory.\n",
+                     last->caller);
+    else report_print(stdout, " of it by %s.\n", last->caller);
+}
+
+/* Whether a C function is known that has most of malloc's memory. */
+static bool
+caller_known_p(const struct cli_point *last)
+{
+    return last->caller && last->caller_bytes * 2 >= last->kinds[CLI_POINT_MALLOC];
+}
+
+static void
+put_verdict(const struct postmortem *postmortem, const struct cli_over_time_first *first)
 {
     const struct cli_point *last = last_of(postmortem);
     double share;
@@ -170,14 +188,12 @@ put_verdict(const struct postmortem *postmortem, const char *line)
     puts(".");
     if (cause == CLI_POINT_OTHERS && last->largest)
         report_print(stdout, "The largest of them: %s.\n", last->largest);
-    if (cause == CLI_POINT_MALLOC && last->caller) {
-        put_amount(last->caller_bytes);
-        report_print(stdout, " of it by %s.\n", last->caller);
-    }
-    if (line && (cause == CLI_POINT_STRINGS || cause == CLI_POINT_OBJECTS))
-        report_print(stdout, "The line of the application that %s: %s.\n",
-                     postmortem->count > 1 ? "grew most" : "holds most", line);
-    if (words[cause].advice) puts(words[cause].advice);
+    if (cause == CLI_POINT_MALLOC && last->caller) put_caller(last);
+    if (first->title && (cause == CLI_POINT_STRINGS || cause == CLI_POINT_OBJECTS))
+        report_print(stdout, "The %s that %s: %s.\n", first->what,
+                     postmortem->count > 1 ? "grew most" : "holds most", first->title);
+    if (words[cause].advice && !(cause == CLI_POINT_MALLOC && caller_known_p(last)))
+        puts(words[cause].advice);
 }
 
 /* ---- over time ---- */
@@ -262,15 +278,16 @@ put(const struct postmortem *postmortem)
     size_t shown[CLI_OVER_TIME_COLUMNS], count = choose(postmortem->count, shown);
     size_t step[2] = {postmortem->count - 2, postmortem->count - 1};
     struct cli_over_time files = files_of(postmortem, shown, count);
-    char *line = NULL, *lines = NULL;
+    struct cli_over_time_first first = {0};
+    char *lines = NULL;
     size_t size;
     FILE *text = open_memstream(&lines, &size);
-    bool room = text && cli_over_time_lines(text, &files, "In use over time, by line:", &line);
+    bool room = text && cli_over_time_lines(text, &files, "In use over time, by ", ":", &first);
 
     if (text && fclose(text) != 0) room = false;
     if (room) {
         put_head(postmortem);
-        put_verdict(postmortem, line);
+        put_verdict(postmortem, &first);
         room = cli_holder_put(&postmortem->holder, postmortem->cli);
     }
     if (room) {
@@ -280,11 +297,11 @@ put(const struct postmortem *postmortem)
     }
     if (room && postmortem->count > 2) {
         struct cli_over_time last = files_of(postmortem, step, 2);
-        room = cli_over_time_lines(stdout, &last, "The last step, by line, before and after:",
-                                   NULL);
+        room = cli_over_time_lines(stdout, &last, "The last step, by ",
+                                   ", before and after:", NULL);
     }
     if (room) put_rest(postmortem);
-    free(line);
+    free(first.title);
     free(lines);
     return room;
 }

@@ -13,19 +13,19 @@ class TestPostmortem < Test::Unit::TestCase
 
   # A file of a process: megabytes by what they are. strings and objects have half of them in slots.
   def file(seconds, pid: 42, strings: 10, objects: 10, malloc: 10, sampled: malloc, slack: 5, free: 5, rest: 10, unexplained: 0, others: nil,
-           mark: "85%", title: "puma", labels: {}, comments: [])
+           mark: "85%", title: "puma", labels: {}, comments: [], directory: "/srv", code: "/srv")
     profile = ProfileBytes.new.type("inuse_slot_space", "bytes").type("inuse_malloc_space", "bytes").type("inuse_space", "bytes")
                           .type("rss_space", "bytes")
     profile.add_number(9, seconds * 1_000_000_000)
-    ["pid: #{pid}", "title: #{title}", "directory: /srv", ("mark: #{mark}" if mark),
+    ["pid: #{pid}", "title: #{title}", "directory: #{directory}", ("mark: #{mark}" if mark),
      ("other processes: #{others * MB} bytes, 1" if others), ("largest other: #{others * MB} bytes, 77 convert" if others),
      *comments].compact.each { |text| profile.comment(text) }
     row = ->(frames, slot, block, rss, more) { profile.sample(frames, [slot, block, slot + block, rss].map { |mb| (mb * MB).to_i }, more) }
-    row.(["/srv/a.rb:1 A#read"], strings / 2.0, 0, 0, { class: "String" }.merge(labels))
-    row.(["/srv/a.rb:1 A#read"], 0, strings / 2.0, 0, { class: "String", owner: "String", caller: "str_new (ruby)" }.merge(labels))
-    row.(["/srv/b.rb:2 B#keep"], objects / 2.0, 0, 0, { class: "Node" })
-    row.(["/srv/b.rb:2 B#keep"], 0, objects / 2.0, 0, { class: "Array", owner: "Array", caller: "ary_new (ruby)" })
-    row.(["/srv/c.rb:3 C#draw"], 0, sampled, 0, { class: "[thumb.so]", caller: "thumb_new (thumb.so)" })
+    row.(["#{code}/a.rb:1 A#read"], strings / 2.0, 0, 0, { class: "String" }.merge(labels))
+    row.(["#{code}/a.rb:1 A#read"], 0, strings / 2.0, 0, { class: "String", owner: "String", caller: "str_new (ruby)" }.merge(labels))
+    row.(["#{code}/b.rb:2 B#keep"], objects / 2.0, 0, 0, { class: "Node" })
+    row.(["#{code}/b.rb:2 B#keep"], 0, objects / 2.0, 0, { class: "Array", owner: "Array", caller: "ary_new (ruby)" })
+    row.(["#{code}/c.rb:3 C#draw"], 0, sampled, 0, { class: "[thumb.so]", caller: "thumb_new (thumb.so)" })
     { "slots" => (strings + objects) / 2.0, "malloc" => (strings + objects) / 2.0 + malloc, "allocator slack" => slack, "free slots" => free,
       "files" => rest, "unexplained" => unexplained }.each { |name, mb| row.([":0 [VM] #{name}"], 0, 0, mb, { class: "[VM]" }) }
     profile
@@ -49,9 +49,12 @@ class TestPostmortem < Test::Unit::TestCase
                    first, file(160, objects: 310, strings: 60)
     assert_verdict "objects. Objects and what they own hold 400 MB, 100 MB more", first, file(160, objects: 400)
     assert_verdict "malloc. Memory that C code has requested of malloc takes 90 MB, 80 MB more than 60 seconds before: 100% of what grew.\n" \
-                   "90 MB of it by thumb_new (thumb.so).", first, file(160, objects: 300, malloc: 90)
+                   "90 MB of it by thumb_new (thumb.so).\n\n", first, file(160, objects: 300, malloc: 90)
     assert_verdict "malloc. Memory that C code has requested of malloc takes 90 MB, 80 MB more than 60 seconds before: 100% of what grew.\n" \
-                   "1 MB of it by thumb_new (thumb.so).", first, file(160, objects: 300, malloc: 90, sampled: 1)
+                   "500 MB were requested by thumb_new (thumb.so): what it has never touched takes no memory.\n\n",
+                   first, file(160, objects: 0, strings: 0, malloc: 90, sampled: 500)
+    assert_verdict "malloc. Memory that C code has requested of malloc takes 90 MB, 80 MB more than 60 seconds before: 100% of what grew.\n" \
+                   "1 MB of it by thumb_new (thumb.so).\nWhich extension: RUBY_HEAPPROF=malloc=all", first, file(160, objects: 300, malloc: 90, sampled: 1)
     assert_verdict "fragmentation. Memory that is free inside of Ruby and malloc takes 90 MB, 80 MB more",
                    first, file(160, objects: 300, slack: 45, free: 45)
     assert_verdict "stacks, code and files. ", first, file(160, objects: 300, rest: 90)
@@ -64,6 +67,16 @@ class TestPostmortem < Test::Unit::TestCase
   def test_of_one_file_the_verdict_is_what_is_largest
     assert_verdict "objects. Objects and what they own hold 300 MB.\nThe line of the application that holds most: b.rb:2", file(100, objects: 300)
     assert_verdict "another process. ", file(100, objects: 300, others: 400)
+  end
+
+  # The program was started as "ruby ../app/a.rb". Where all is Ruby's library, no line is its own.
+  def test_the_application_lies_elsewhere
+    assert_verdict "strings. Strings hold 60 MB, 50 MB more than 60 seconds before: 100% of what grew.\nThe line of the application that grew most: /srv/a.rb:1",
+                   file(100, directory: "/home/me"), file(160, strings: 60, directory: "/home/me")
+    postmortem(*[10, 60].map { |strings| file(100 + strings, strings: strings, code: "/opt/ruby/lib/ruby/3.4.0") }) do |out|
+      assert_match(/^The function that grew most: A#read/, out)
+      assert_match(/^In use over time, by function:$/, out)
+    end
   end
 
   def test_one_second_is_one_second
