@@ -182,6 +182,14 @@ FILE *cli_output_open(const struct cli *cli);
 int cli_output_end(const struct cli *cli, FILE *out);
 int cli_output_copy(const struct cli *cli, int fd);
 
+/* The format that a file's name ends with: "svg" of "time.svg"; "" if it is one of several, or none
+ * that record writes; NULL if the name may be a profile's. */
+const char *cli_format_by_name(const char *path);
+
+/* For a command that writes a profile to what --output names. Returns false after telling the user
+ * that the name is that of another format. */
+bool cli_profile_name_p(const struct cli *cli);
+
 /* Runs a command whose stdout goes to what --output names, if the option is given. Returns the
  * command's status, or CLI_WRONG after telling the user what is wrong. */
 int cli_output_run(struct cli *cli);

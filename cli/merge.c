@@ -18,6 +18,8 @@ static int
 run(struct cli *cli)
 {
     size_t count = cli->operand_count, read = 0;
+
+    if (!cli_profile_name_p(cli)) return CLI_USAGE;
     struct heapprof_model **models = calloc(count, sizeof(*models));
     const char **names = calloc(count, sizeof(*names));
     int status = CLI_WRONG;

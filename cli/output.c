@@ -14,6 +14,46 @@
 
 #include "os/file.h"
 
+/* ---- what the name of a file says ---- */
+
+/* Endings, and the formats that they name; "" is one that is not written by that name alone. The
+ * longer of two endings comes first. */
+static const struct {
+    const char *ending, *format;
+} endings[] = {
+    {".svg", "svg"}, {".folded", "collapsed"}, {".collapsed", "collapsed"},
+    {".speedscope.json", "speedscope"}, {".json", ""}, {".html", ""}, {".htm", ""}, {".txt", ""},
+    {".csv", ""}, {".md", ""}, {".perfetto", ""}, {".rbgraph", ""},
+};
+
+const char *
+cli_format_by_name(const char *path)
+{
+    size_t length = path ? strlen(path) : 0;
+
+    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+        size_t end = strlen(endings[i].ending);
+        if (length >= end && !strcmp(path + length - end, endings[i].ending))
+            return endings[i].format;
+    }
+    return NULL;
+}
+
+bool
+cli_profile_name_p(const struct cli *cli)
+{
+    const char *path = cli->values[CLI_OUTPUT];
+
+    if (!cli_format_by_name(path)) return true;
+    cli_usage(cli, "--output=%s: a profile is written there; give it a name that ends in .pb.gz%s",
+              path, cli_has_option_p(cli->command, CLI_TO)
+                        ? ", or another format by --to"
+                        : ". heapprof convert makes other formats of it, heapprof view a page");
+    return false;
+}
+
+/* ---- the file ---- */
+
 FILE *
 cli_output_open(const struct cli *cli)
 {

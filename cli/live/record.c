@@ -74,14 +74,6 @@ read_every(struct record_session *session, bool pprof)
     return true;
 }
 
-/* A name that ends in .svg asks for a flame graph. */
-static bool
-named_svg_p(const char *out)
-{
-    size_t length = out ? strlen(out) : 0;
-    return length >= 4 && !strcmp(out + length - 4, ".svg");
-}
-
 /* A table is printed in place of a file, or beside a profile. */
 static bool
 read_group(struct record_session *session)
@@ -93,9 +85,20 @@ read_group(struct record_session *session)
     if (!cli->values[CLI_GROUP]) return true;
     if (cli->values[CLI_TO]) wrong = "--to";
     else if (out && !strcmp(out, "-")) wrong = "--output=-";
-    else if (named_svg_p(out)) wrong = "--output=FILE.svg";
     if (wrong) cli_usage(cli, "--group prints a table: leave %s out", wrong);
-    return !wrong;
+    return !wrong && cli_profile_name_p(cli);
+}
+
+/* Without --to, the name of the file says which format. Returns false after telling the user that
+ * it does not. */
+static bool
+read_format(struct cli *cli)
+{
+    const char *named = cli_format_by_name(cli->values[CLI_OUTPUT]);
+
+    if (cli->values[CLI_TO] || cli->values[CLI_GROUP]) return true;
+    if (named && named[0]) cli->values[CLI_TO] = named;
+    return cli->values[CLI_TO] || cli_profile_name_p(cli);
 }
 
 static bool
@@ -103,8 +106,9 @@ read_options(struct record_session *session)
 {
     struct attach_record_options *options = &session->options;
     struct cli *cli = session->cli;
-    const char *group = cli->values[CLI_GROUP], *out = cli->values[CLI_OUTPUT];
-    if (!cli->values[CLI_TO] && !group && named_svg_p(out)) cli->values[CLI_TO] = "svg";
+    const char *group = cli->values[CLI_GROUP];
+
+    if (!read_format(cli)) return false;
     const char *format = cli->values[CLI_TO] ? cli->values[CLI_TO] : "pprof";
     bool firefox = !strcmp(format, "firefox"), labels = firefox || !strcmp(format, "pprof");
     bool chart = !strcmp(format, "chart");
@@ -237,8 +241,8 @@ static const struct cli_option options[] = {
     { CLI_CHILDREN, NULL, "Record child processes, too" },
     { CLI_NO_LINES, NULL, "Count by function, not by line" },
     { CLI_TO, "pprof collapsed speedscope chart svg callgrind firefox",
-      "What to write. chart: what ran when. svg: a flame graph (default: pprof, or svg if the file "
-      "is named so)" },
+      "What to write. chart: what ran when. svg: a flame graph (default: pprof, or what the name "
+      "of the file ends with: .svg, .folded, .speedscope.json)" },
     { CLI_GROUP, "function file gem app label:KEY",
       "Print a table of the time by that, as label:endpoint. A profile is written only if --output "
       "is given" },

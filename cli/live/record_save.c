@@ -140,10 +140,14 @@ record_save(struct record_session *session)
 bool
 record_writable_p(const struct record_session *session)
 {
-    const char *out = session->cli->values[CLI_OUTPUT];
-    bool path = out && strcmp(out, "-") && !(session->series.every > 0 && strchr(out, '%'));
-    int error = path ? rb_heapprof_file_check(out) : 0;
+    const struct cli *cli = session->cli;
+    const char *given = cli->values[CLI_OUTPUT], *out = given;
+    bool template = given && session->series.every > 0 && strchr(given, '%');
 
-    if (error) cli_wrong(session->cli, "%s: %s", out, strerror(error));
+    if (!given && named_here_p(session) && !cli->values[CLI_GROUP]) out = "heapprof-PID-time.pb.gz";
+    int error = out && strcmp(out, "-") && !template ? rb_heapprof_file_check(out) : 0;
+    if (error)
+        cli_wrong(cli, "%s: %s%s", out, strerror(error),
+                  given ? "" : "; say by --output where to write it");
     return !error;
 }

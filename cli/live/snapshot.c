@@ -190,7 +190,7 @@ run(struct cli *cli)
 
     if ((core != NULL) == (cli->operand_count == 1))
         return cli_usage(cli, "give either a PID or --core=FILE");
-    if (!cli_series_options(&session.series, cli)) return CLI_USAGE;
+    if (!cli_profile_name_p(cli) || !cli_series_options(&session.series, cli)) return CLI_USAGE;
     session.target = cli_attach_open(cli, core ? core : cli->operands[0],
                                      core ? CLI_ATTACH_CORE : CLI_ATTACH_PROCESS);
     if (!session.target) return CLI_WRONG;

@@ -192,7 +192,7 @@ class TestHeapprofLabels < Test::Unit::TestCase
 
   def test_a_table_is_no_other_format
     assert_refused 2, /--group prints a table: leave --to out/, "record", Process.pid, "--group=label:a", "--to=svg"
-    assert_refused 2, /--group prints a table: leave --output=FILE.svg out/, "record", Process.pid, "--group=label:a", "-o", "a.svg"
+    assert_refused 2, /--output=a.svg: a profile is written there; give it a name that ends in .pb.gz/, "record", Process.pid, "--group=label:a", "-o", "a.svg"
     assert_refused 2, /--group prints a table: leave --output=- out/, "record", Process.pid, "--group=label:a", "--output=-"
     assert_refused 2, /--group=label:: give one of/, "record", Process.pid, "--group=label:"
   end

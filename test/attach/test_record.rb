@@ -591,6 +591,31 @@ class TestHeapprofRecord < Test::Unit::TestCase
     assert_refused 127, /no\/such: No such file/, "record", "--", "no/such"
   end
 
+  # It says so before it records. Where the name says which format, that is written.
+  def test_names_of_files
+    in_directory do
+      %w[time.json time.html time.txt].each do |name|
+        assert_refused 2, /--output=#{name}: a profile is written there; give it a name that ends in \.pb\.gz, or another format by --to/,
+                       "record", "--output=#{name}", Process.pid
+      end
+      beside_threads do |pid|
+        record(pid, "--output=time.folded")
+        assert_include collapsed(File.read("time.folded")).keys.flatten, "Object#spin"
+        record(pid, "--output=time.speedscope.json")
+        assert_equal "https://www.speedscope.app/file-format-schema.json", JSON.parse(File.read("time.speedscope.json"))["$schema"]
+      end
+    end
+  end
+
+  def test_a_directory_that_may_not_be_written
+    needs_other_users
+    Dir.mktmpdir do |directory|
+      File.chmod(0o555, directory)
+      out, status = Open3.capture2e(ENVIRONMENT, "setpriv", "--reuid=65534", "--clear-groups", PROGRAM, "record", "--duration=1000", "1", chdir: directory)
+      assert_equal ["heapprof record: heapprof-PID-time.pb.gz: Permission denied; say by --output where to write it\n", 1], [out, status.exitstatus]
+    end
+  end
+
   private
 
   def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
