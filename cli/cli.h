@@ -107,8 +107,8 @@ bool cli_parse(struct cli *cli, int argc, char **argv);
 int cli_wrong(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Sets *number to the option's value, a whole number of at least least; or to default_number if
- * the option is not given. Returns false after telling the user what is wrong. */
+/* Sets *number to the option's value, a whole number from least to a thousand millions; or to
+ * default_number if the option is not given. Returns false after telling the user what is wrong. */
 bool cli_number(const struct cli *cli, enum cli_option_id option, long least, long default_number,
                 long *number);
 

@@ -18,6 +18,8 @@
 #include "cli/suggest.h"
 #include "report/text.h"
 
+enum {NUMBER_MOST = 1000000000}; /* as seconds, it may be counted in nanoseconds */
+
 const struct cli_option cli_common_options[] = {
     {CLI_HELP, NULL, "Show this help"},
     {0}
@@ -67,11 +69,14 @@ cli_number(const struct cli *cli, enum cli_option_id option, long least, long de
 
     *number = default_number;
     if (!text) return true;
-    errno = 0;
-    *number = strtol(text, &end, 10);
-    if (end != text && !*end && errno == 0 && *number >= least) return true;
-    cli_usage(cli, "%s=%s: give a whole number of %ld or more",
-              cli_option_words[option].name, text, least);
+    *number = strtol(text, &end, 10); /* LONG_MAX if it is larger */
+    bool whole = end != text && !*end && *number >= least;
+    if (whole && *number <= NUMBER_MOST) return true;
+    if (whole)
+        cli_usage(cli, "%s=%s: give at most %d", cli_option_words[option].name, text, NUMBER_MOST);
+    else
+        cli_usage(cli, "%s=%s: give a whole number of %ld or more", cli_option_words[option].name,
+                  text, least);
     return false;
 }
 

@@ -10,7 +10,7 @@
 #include "os/clock.h"
 #include "report/text.h"
 
-enum {RATE_MOST = 100000};
+enum {RATE_MOST = 100000, SECONDS_MOST = 100000000};
 
 /* Returns why nothing was seen, or NULL if something was seen. */
 static const char *
@@ -31,8 +31,9 @@ read_duration(const struct cli *cli, int64_t *ns)
 
     if (!text) return true;
     double seconds = strtod(text, &end);
-    if (*end || end == text || !(seconds > 0 && seconds <= 1e8)) {
-        cli_usage(cli, "--duration=%s: give seconds, more than 0", text);
+    if (*end || end == text || !(seconds > 0 && seconds <= SECONDS_MOST)) {
+        cli_usage(cli, "--duration=%s: give seconds, more than 0 and at most %d", text,
+                  SECONDS_MOST);
         return false;
     }
     *ns = (int64_t)(seconds * 1e9);

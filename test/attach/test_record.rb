@@ -585,6 +585,7 @@ class TestHeapprofRecord < Test::Unit::TestCase
     assert_refused 2, /--rate/, "record", "--rate=0", Process.pid
     assert_refused 2, /--rate=1000000/, "record", "--rate=1000000", Process.pid
     assert_refused 2, /--duration=-1/, "record", "--duration=-1", Process.pid
+    assert_refused 2, /--duration=99999999999: give seconds, more than 0 and at most 100000000 /, "record", "--duration=99999999999", Process.pid
     assert_refused 2, /--mode/, "record", "--mode=soul", Process.pid
     assert_refused 1, /there is no such process/, "record", 4194304
     assert_refused 1, /no\/such\/time.pb.gz: No such file/, "record", "--output=no/such/time.pb.gz", Process.pid

@@ -340,6 +340,7 @@ class TestHeapprofTable < Test::Unit::TestCase
       assert_refused 2, /top: FILE is missing/, "top"
       assert_refused 2, /--group=banana: give one of: site /, "top", "heap.pb.gz", "--group=banana"
       assert_refused 2, /--group=label:: give one of: site /, "top", "heap.pb.gz", "--group=label:"
+      assert_refused 2, /--count=9{30}: give at most 1000000000 /, "top", "heap.pb.gz", "-n#{"9" * 30}"
       assert_refused 2, /--count=x: give a whole number of 0 or more/, "top", "heap.pb.gz", "-nx"
       assert_refused 2, /--focus=\(: /, "top", "heap.pb.gz", "--focus=("
       assert_refused 2, /--nonsense is not an option of this command/, "top", "heap.pb.gz", "--nonsense"
