@@ -255,7 +255,9 @@ put_next(FILE *out, const struct cli_leak_verdict *verdict, int pid)
     if (example) {
         report_print(out, "heapprof graph why %s 0x%" PRIx64 "\n", paths[last],
                      graph_address(graph, example));
-        report_print(out, "      heapprof graph view %s %s\n", paths[0], paths[last]);
+        fputs("      heapprof graph view", out);
+        for (size_t i = 0; i <= last; i++) report_print(out, " %s", paths[i]);
+        putc('\n', out);
     }
     else if (verdict->outside > 0 && pid)
         fprintf(out, "heapprof start --malloc=all %d; later heapprof snapshot %d, and heapprof top "
