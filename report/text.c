@@ -67,6 +67,7 @@ put_scaled(char text[REPORT_AMOUNT_MAX], double value, const struct scale *scale
 {
     int places;
 
+    if (fabs(value) < 0.005) value = 0;
     while (scale[1].name && fabs(value) >= scale[1].factor) value /= (++scale)->factor;
     places = fabs(value) >= 99.95 || value == floor(value) ? 0 : fabs(value) >= 9.995 ? 1 : 2;
     snprintf(text, REPORT_AMOUNT_MAX, "%.*f %s", places, value, scale->name);

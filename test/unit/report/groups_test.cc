@@ -304,6 +304,7 @@ Amount(double value, const char *unit)
 TEST(Text, AmountsHaveTheirUnit)
 {
     EXPECT_EQ("0 B", Amount(0, "bytes"));
+    EXPECT_EQ("0 B", Amount(-0.004, "bytes"));
     EXPECT_EQ("1023 B", Amount(1023, "bytes"));
     EXPECT_EQ("1.50 kB", Amount(1536, "bytes"));
     EXPECT_EQ("-12.3 MB", Amount(-12.3 * 1048576, "bytes"));
