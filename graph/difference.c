@@ -353,6 +353,15 @@ graph_growth_bytes(const struct graph_difference *difference, uint32_t row)
     return (int64_t)(bytes[difference->dump_count - 1] - bytes[0]);
 }
 
+int64_t
+graph_growth_later(const struct graph_difference *difference, uint32_t row)
+{
+    const uint64_t *bytes = difference->all[row].bytes;
+    size_t last = difference->dump_count - 1;
+
+    return (int64_t)(bytes[last] - bytes[last - 1]);
+}
+
 bool
 graph_growth_each_time_p(const struct graph_difference *difference, uint32_t row)
 {

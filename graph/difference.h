@@ -73,6 +73,9 @@ void graph_difference_free(struct graph_difference *difference);
 /* Bytes from the first dump to the last; the row number of the difference. */
 int64_t graph_growth_bytes(const struct graph_difference *difference, uint32_t row);
 
+/* Bytes from the last dump but one to the last. */
+int64_t graph_growth_later(const struct graph_difference *difference, uint32_t row);
+
 /* True if the row grew from each dump to the next. */
 bool graph_growth_each_time_p(const struct graph_difference *difference, uint32_t row);
 

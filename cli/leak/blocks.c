@@ -170,6 +170,15 @@ cli_leak_blocks_find(struct cli_leak_blocks *blocks, const struct heapprof_snaps
     blocks->of_ruby_count = find(blocks->of_ruby, snapshot, directories, true);
 }
 
+double
+cli_leak_blocks_bytes(const struct cli_leak_blocks *blocks)
+{
+    double bytes = 0;
+
+    for (size_t i = 0; i < blocks->count; i++) bytes += blocks->all[i].bytes;
+    return bytes;
+}
+
 void
 cli_leak_blocks_put(FILE *out, const struct cli_leak_block *blocks, size_t count)
 {

@@ -27,6 +27,9 @@ struct cli_leak_blocks {
 void cli_leak_blocks_find(struct cli_leak_blocks *blocks, const struct heapprof_snapshot *snapshot,
                           const char *directories);
 
+/* The sum of those that are told. */
+double cli_leak_blocks_bytes(const struct cli_leak_blocks *blocks);
+
 /* Writes some of the blocks, each on a line. */
 void cli_leak_blocks_put(FILE *out, const struct cli_leak_block *blocks, size_t count);
 

@@ -94,6 +94,7 @@ find_rows(struct cli_leak_verdict *verdict)
         all[i].number = i;
         if (!leaks_p(verdict, &all[i], least)) continue;
         verdict->growth += graph_growth_bytes(difference, i);
+        verdict->later += graph_growth_later(difference, i);
         all[verdict->row_count++] = all[i];
     }
     qsort_r(all, verdict->row_count, sizeof(*all), larger_growth_first, difference);
@@ -339,7 +340,10 @@ find_outside(struct cli_leak_verdict *verdict)
         each = each && step >= least;
     }
     if (!each) verdict->outside = 0;
-    verdict->seconds = (fact(verdict, last, "time") - fact(verdict, 0, "time")) / 1e9;
+    else verdict->later += outside_of(verdict, last - 1);
+    double end = fact(verdict, last, "time");
+    verdict->seconds = (end - fact(verdict, 0, "time")) / 1e9;
+    verdict->later_seconds = (end - fact(verdict, last - 1, "time")) / 1e9;
     double before = fact(verdict, 0, "resident");
     if (before > 0) verdict->resident = (int64_t)(fact(verdict, last, "resident") - before);
 }

@@ -31,6 +31,8 @@ struct cli_leak_verdict {
     double       lineless;       /* bytes of these that no line is known of */
     int64_t      growth;         /* bytes of the rows */
     double       seconds;        /* from the first dump to the last */
+    double       later_seconds;  /* from the last but one to the last */
+    int64_t      later;          /* bytes of growth and outside in that time */
     uint64_t     requests;       /* that began in this time; 0: none, or not counted */
     int64_t      resident;       /* bytes that RSS grew */
     int64_t      outside;        /* bytes of that which neither objects nor the profiler explain;
