@@ -23,6 +23,8 @@
 #define LEAST_SHARE 1000         /* of what is alive */
 #define OUTSIDE_LEAST (1 << 20)  /* bytes in each step; less is the allocator's own business */
 #define OUTSIDE_SHARE 50         /* of RSS */
+#define STACK_BYTES 16384        /* of a thread or fiber that has called little */
+#define STACKS_SHARE 10          /* of what is outside: less than 1/10 explains nothing */
 
 static const struct graph *
 last_graph(const struct cli_leak_verdict *verdict)
@@ -348,6 +350,34 @@ find_outside(struct cli_leak_verdict *verdict)
     if (before > 0) verdict->resident = (int64_t)(fact(verdict, last, "resident") - before);
 }
 
+/* Counts the new objects of that type. */
+static uint64_t
+count_new(const struct cli_leak_verdict *verdict, const char *type)
+{
+    const struct graph *last = last_graph(verdict);
+    const struct graph_difference *difference = &verdict->diff.difference;
+    uint64_t count = 0;
+
+    for (uint32_t i = 1; i <= last->count; i++) {
+        const struct graph_layout *layout = &last->names.layouts[last->layouts[i]];
+        if (layout->thread && difference->rows[i] && !difference->survived[i] &&
+            !strcmp(graph_string(&last->names, layout->type), type))
+            count++;
+    }
+    return count;
+}
+
+/* The stack of a thread or fiber is in no object. How large it is no dump says. */
+static void
+find_stacks(struct cli_leak_verdict *verdict)
+{
+    if (verdict->outside <= 0) return;
+    verdict->threads = count_new(verdict, "T_DATA(VM/thread)");
+    verdict->fibers = count_new(verdict, "T_DATA(fiber)");
+    uint64_t bytes = (verdict->threads + verdict->fibers) * STACK_BYTES;
+    if (bytes * STACKS_SHARE < (uint64_t)verdict->outside) verdict->threads = verdict->fibers = 0;
+}
+
 /* ---- the whole ---- */
 
 static bool
@@ -387,6 +417,7 @@ cli_leak_find(struct cli_leak_verdict *verdict, const struct cli *cli, char **pa
     if (status != CLI_DONE) return status;
     if (!find_rows(verdict) || !find_lines(verdict)) return cli_wrong(cli, "no memory");
     find_outside(verdict);
+    find_stacks(verdict);
     return CLI_DONE;
 }
 

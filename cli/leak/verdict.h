@@ -37,6 +37,7 @@ struct cli_leak_verdict {
     int64_t      resident;       /* bytes that RSS grew */
     int64_t      outside;        /* bytes of that which neither objects nor the profiler explain;
                                     0: no more than usual */
+    uint64_t     threads, fibers; /* that are new; 0: their stacks are no large part of outside */
     const struct cli_leak_blocks *blocks; /* of C, by who requested them; NULL: not known */
 };
 

@@ -250,6 +250,20 @@ put_lines_of_ruby(FILE *out, const struct cli_leak_verdict *verdict)
 
 /* ---- the rest ---- */
 
+/* "the stacks of 3 new threads and 204 new fibers, " */
+static void
+put_stacks(FILE *out, const struct cli_leak_verdict *verdict)
+{
+    char threads[REPORT_COUNT_MAX], fibers[REPORT_COUNT_MAX];
+
+    report_count(threads, verdict->threads, "new thread", "new threads");
+    report_count(fibers, verdict->fibers, "new fiber", "new fibers");
+    if (verdict->threads + verdict->fibers == 0) return;
+    report_print(out, "the stacks of %s%s%s, ", verdict->threads ? threads : "",
+                 verdict->threads && verdict->fibers ? " and " : "",
+                 verdict->fibers ? fibers : "");
+}
+
 static void
 put_memory(FILE *out, const struct cli_leak_verdict *verdict)
 {
@@ -260,8 +274,9 @@ put_memory(FILE *out, const struct cli_leak_verdict *verdict)
     if (verdict->outside > 0) {
         fputs(". ", out);
         put_amount(out, (double)verdict->outside);
-        fputs(" of it is neither in objects nor the profiler's, and grew in each step: C code, "
-              "or room that\nis in use in part", out);
+        fputs(" of it is neither in objects nor the profiler's, and grew in each step:\n", out);
+        put_stacks(out, verdict);
+        fputs("C code, or room that is in use in part", out);
     }
     else fputs(". Outside of objects nothing grew in each step", out);
     putc('\n', out);

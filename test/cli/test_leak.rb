@@ -9,19 +9,20 @@ class TestHeapprofLeakOfFiles < Test::Unit::TestCase
   include HeapprofCommand
 
   # A dump of a process, half a minute after the one before: $orders has so many orders of 10,000 bytes, all that it had and new ones.
-  def orders(number, before, count, resident: 0)
+  def orders(number, before, count, resident: 0, fibers: 0)
     graph = GraphBytes.new
     { time: number * 30_000_000_000, set: 7, dump: number, resident: resident }.each { |key, value| graph.fact(key.to_s, value.to_s) }
     hash = graph.later
     kept = Array.new(count) { |i| graph.object("Order", 10_000, bits: i < before ? 64 : 0) }
     graph.object("Hash", at: hash, bits: before.zero? ? 0 : 64, type: "T_HASH", tail: kept.map.with_index { |order, i| [graph.integer(i), order] })
     graph.root(:GLOBAL, "$orders", hash)
+    fibers.times { |i| graph.root(:GLOBAL, "$fiber_#{i}", graph.object("Fiber", type: "T_DATA(fiber)", bits: i < fibers - 100 ? 64 : 0)) }
     write("#{number}.rbgraph", graph.bytes)
   end
 
-  def leak(*counts, resident: [])
+  def leak(*counts, resident: [], fibers: [])
     in_directory do
-      files = [0, *counts].each_cons(2).map.with_index(1) { |(before, count), number| orders(number, before, count, resident: resident[number - 1] || 0) }
+      files = [0, *counts].each_cons(2).map.with_index(1) { |(before, count), number| orders(number, before, count, resident: resident[number - 1] || 0, fibers: fibers[number - 1] || 0) }
       heapprof!("leak", *files).out
     end
   end
@@ -41,6 +42,13 @@ class TestHeapprofLeakOfFiles < Test::Unit::TestCase
                  leak(3, 13, 23, resident: [10 * mb, 13 * mb, 16 * mb]))
     assert_match(/\A1\.rbgraph: no object grew, but memory outside of objects did: 6 MB in 60 s, growing by 360 MB an hour at the end \(alive: /,
                  leak(3, 3, 3, resident: [10 * mb, 13 * mb, 16 * mb]))
+  end
+
+  def test_stacks_of_threads_and_fibers_are_outside_of_objects
+    resident = [10, 13, 16].map { |mb| mb << 20 }
+    assert_match(/^RSS: 6 MB more\. 5\.\d+ MB of it is neither .*:\nthe stacks of 200 new fibers, C code, or room that is in use in part$/,
+                 leak(3, 3, 3, resident: resident, fibers: [100, 200, 300]))
+    assert_match(/^RSS: 6 MB more\. 6 MB of it is neither .*:\nC code, or room /, leak(3, 3, 3, resident: resident))
   end
 
   def test_all_dumps_are_named_for_the_next_command
