@@ -90,7 +90,7 @@ def profile(file, said)
   data = JSON.parse(json)
   frames = data["locations"].map { |location| location["lines"].map { |function, line| [data["functions"][function]["name"], line] } }
   samples = data["samples"].map { |sample| Sample.new(sample["values"].last, frames.values_at(*sample["locations"]).flatten(1), sample["labels"].to_h) }
-  Profile.new(samples, data["duration_ns"], said[/([\d,]+) looks?/, 1].delete(","), said[/(\d+) were due/, 1])
+  Profile.new(samples, data["duration_ns"], said[/([\d,]+) looks?/, 1].delete(","), said[/([\d,]+) were due/, 1].delete(","))
 end
 
 # The program, which stands still, runs for SECONDS of the time that is recorded.

@@ -48,10 +48,9 @@ const struct cli_command cli_diff_command = {
         CLI_TABLE_FINDINGS_HELP "\n"
         "Only rows that grew by more than their error are written then.\n"
         "\n"
-        "With --fail-over=SIZE the exit status is 3 if all that is shown grew together by more\n"
-        "than SIZE, even if the growth is less by its error; a line on stderr says so. --focus,\n"
-        "--ignore and --by say what counts. The other statuses are 1, if a file is wrong, and 2,\n"
-        "if the command line is.",
+        "With --fail-over=SIZE the exit status is 3 if the growth of all that is shown, less its\n"
+        "error, is more than SIZE; a line on stderr says so. --focus, --ignore and --by say what\n"
+        "counts. The other statuses are 1, if a file is wrong, and 2, if the command line is.",
     .options = options,
     .examples = examples,
     .least = 2,

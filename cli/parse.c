@@ -322,7 +322,8 @@ check_operands(const struct cli *cli)
     if (command->most == 0) cli_usage(cli, "%s: this command takes no arguments", cli->operands[0]);
     else {
         report_count(most, command->most, "argument", "arguments");
-        cli_usage(cli, "%s: this command takes %s", cli->operands[command->most], most);
+        cli_usage(cli, "%s: this command takes %s%s", cli->operands[command->most],
+                  command->least < command->most ? "at most " : "", most);
     }
     return false;
 }

@@ -177,8 +177,8 @@ show_in_form(const struct cli *cli, struct asked *asked, const struct table_mode
                            &asked->look, table);
 }
 
-/* Returns CLI_OVER, after a line, if the values grew by more than --fail-over, even if the growth
- * is as small as its error allows. */
+/* Returns CLI_OVER, after a line, if the growth of the values, less its error, is more than
+ * --fail-over. */
 static int
 check_growth(const struct cli *cli, const struct asked *asked, const struct table_models *shown)
 {

@@ -89,12 +89,8 @@ put_header(struct table *table)
     for (uint32_t profile = 0; many && profile <= table->ranking.last; profile++) {
         char number[16];
         if (!column_p(table, profile)) continue;
-        snprintf(number, sizeof(number),
-                 profile == 0       ? "old"
-                 : table->ranking.last == 1 ? "new"
-                                    : "%u",
-                 profile + 1);
-        put_cell(table, 10, number);
+        snprintf(number, sizeof(number), "%u", profile + 1);
+        put_cell(table, 10, profile == 0 ? "old" : profile == table->ranking.last ? "new" : number);
     }
     if (!many) {
         put_cell(table, 8, "share");

@@ -146,9 +146,9 @@ withdraw(struct attach_request *request, struct cli_ask *ask)
     if (!attach_request_withdraw(request)) return false;
     find_doing(doing, request->vm->target);
     if (given_up_p(ask))
-        say(ask, request->vm, "has not begun; the request was withdrawn");
+        say(ask, request->vm, "it has not begun; the request was withdrawn");
     else
-        say(ask, request->vm, "%s and has not answered for %ld s; the request was withdrawn",
+        say(ask, request->vm, "it %s and has not answered for %ld s; the request was withdrawn",
             doing, ask->seconds);
     return true;
 }

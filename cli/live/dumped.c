@@ -164,12 +164,12 @@ say_wrong(const struct cli *cli, const struct attach_graph_request *request)
                          request->answer);
       case ATTACH_GRAPH_ASKED:
         if (attach_graph_request_stopped_p(request)) {
-            return cli_wrong(cli, "%s: is stopped; it will write the file when it continues",
+            return cli_wrong(cli, "%s: it is stopped; it will write the file when it continues",
                              process);
         }
         return cli_wrong(
             cli,
-            "%s: does not answer: it handles SIG%s itself, or is busy in C code; it will"
+            "%s: it does not answer: it handles SIG%s itself, or is busy in C code; it will"
             " write the file when it can",
             process, signal);
       default:

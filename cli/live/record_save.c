@@ -1,7 +1,6 @@
 /* record_save.c - what `record` has seen, as a file. */
 #include "cli/live/record.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "os/file.h"
@@ -51,13 +50,18 @@ say_counts(const struct record_session *session)
     struct attach_look_counts counts = record->counts;
     double seconds = (double)(record->looked_ns - record->began_ns) / 1e9;
     char looks[REPORT_COUNT_MAX], stacks[REPORT_COUNT_MAX], times[REPORT_COUNT_MAX];
+    char due[REPORT_AMOUNT_MAX], late[REPORT_AMOUNT_MAX];
+    char torn[REPORT_AMOUNT_MAX], failed[REPORT_AMOUNT_MAX];
 
     report_count(looks, pace->taken, "look", "looks");
     report_count(stacks, counts.stacks, "stack", "stacks");
+    report_amount(due, (double)pace->asked, "count");
+    report_amount(late, (double)pace->late, "count");
+    report_amount(torn, (double)counts.torn, "count");
+    report_amount(failed, (double)counts.failed, "count");
     fprintf(stderr,
-            "heapprof record: %s in %.1f s (%" PRIu64 " were due, %" PRIu64 " came too late); "
-            "%s, %" PRIu64 " read in part (torn), %" PRIu64 " not read\n",
-            looks, seconds, pace->asked, pace->late, stacks, counts.torn, counts.failed);
+            "heapprof record: %s in %.1f s (%s were due, %s came too late); %s, %s read in part "
+            "(torn), %s not read\n", looks, seconds, due, late, stacks, torn, failed);
     if (counts.not_stopped) {
         report_count(times, counts.not_stopped, "time", "times");
         fprintf(stderr,

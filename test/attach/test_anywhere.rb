@@ -418,7 +418,7 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
     assert_refused 2, /usage/, "record"
     assert_refused 2, /usage/, "snapshot"
     assert_refused 2, /usage/, "watch"
-    assert_refused 2, /this command takes 1 argument /, "snapshot", 1, 2
+    assert_refused 2, /this command takes at most 1 argument /, "snapshot", 1, 2
     assert_refused 2, /this command takes 1 argument /, "watch", 1, 2
     assert_refused 2, /takes no arguments/, "serve", 1
     assert_refused 1, /no-ruby: no Ruby process/, "snapshot", "no-ruby"

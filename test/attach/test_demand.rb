@@ -192,7 +192,7 @@ class TestHeapprofDemand < Test::Unit::TestCase
 
   def test_in_c_a_request_that_took_too_long_is_withdrawn
     in_c do |pid, input, output|
-      assert_refused 1, /^heapprof start: process #{pid}: is inside Fiddle::Function#call \(C\) and has not answered for 1 s; the request was withdrawn$/,
+      assert_refused 1, /^heapprof start: process #{pid}: it is inside Fiddle::Function#call \(C\) and has not answered for 1 s; the request was withdrawn$/,
                      "start", pid, "--timeout=1"
       2.times do
         input.syswrite("x")
@@ -210,7 +210,7 @@ class TestHeapprofDemand < Test::Unit::TestCase
         Process.kill(:INT, asking.pid)
         [nil, stderr.read, asking.value]
       end
-      assert_equal [1, "heapprof start: process #{pid}: has not begun; the request was withdrawn\n"], [status.exitstatus, err]
+      assert_equal [1, "heapprof start: process #{pid}: it has not begun; the request was withdrawn\n"], [status.exitstatus, err]
       2.times do
         input.syswrite("x")
         assert_equal "back false\n", output.gets
@@ -224,7 +224,7 @@ class TestHeapprofDemand < Test::Unit::TestCase
     beside("$ready.call; sleep") do |pid,|
       Process.kill(:STOP, pid)
       sleep 0.001 until File.read("/proc/#{pid}/stat")[/\) (\w)/, 1] == "T"
-      assert_refused 1, /process #{pid}: is stopped and has not answered for 1 s; the request was withdrawn$/, "start", pid, "--timeout=1"
+      assert_refused 1, /process #{pid}: it is stopped and has not answered for 1 s; the request was withdrawn$/, "start", pid, "--timeout=1"
       Process.kill(:CONT, pid)
       assert_started(pid)
     end
@@ -236,7 +236,7 @@ class TestHeapprofDemand < Test::Unit::TestCase
       debugger = IO.popen(["gdb", "--nx", "--quiet", "-p", pid.to_s], "r+", err: File::NULL)
       debugger.puts "set confirm off", "echo attached\\n"
       nil until debugger.gets.include?("attached")
-      assert_refused 1, /process #{pid}: is stopped by process #{debugger.pid} \(gdb\) and has not answered for 1 s; the request was withdrawn$/,
+      assert_refused 1, /process #{pid}: it is stopped by process #{debugger.pid} \(gdb\) and has not answered for 1 s; the request was withdrawn$/,
                      "start", pid, "--timeout=1"
       debugger.puts "quit"
       debugger.close

@@ -75,7 +75,7 @@ class TestHeapprofGraphDump < Test::Unit::TestCase
   def test_a_program_that_takes_the_signal_itself_does_not_answer
     in_directory do |directory|
       idle(directory, script: "trap(:URG) { }; #{IDLE}") do |pid,|
-        assert_refused 1, /process #{pid}: does not answer: it handles SIGURG itself, or/, "graph", "dump", pid, "--timeout=1"
+        assert_refused 1, /process #{pid}: it does not answer: it handles SIGURG itself, or/, "graph", "dump", pid, "--timeout=1"
       end
     end
   end
@@ -131,7 +131,7 @@ class TestHeapprofGraphDump < Test::Unit::TestCase
     in_directory do |directory|
       idle(directory) do |pid,|
         Process.kill(:STOP, pid)
-        assert_refused 1, /process #{pid}: is stopped; it will write the file when it continues$/, "graph", "dump", pid, "--timeout=1"
+        assert_refused 1, /process #{pid}: it is stopped; it will write the file when it continues$/, "graph", "dump", pid, "--timeout=1"
         Process.kill(:CONT, pid)
         sleep 0.01 until File.exist?("#{directory}/#{pid}-1.rbgraph")
       end

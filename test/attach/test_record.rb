@@ -9,7 +9,7 @@ require_relative "../cli/lib/flame_graph"
 class TestHeapprofRecord < Test::Unit::TestCase
   include Attached
 
-  COUNTS = /^heapprof record: ([\d,]+) looks? in [\d.]+ s \((\d+) were due, (\d+) came too late\); ([\d,]+) stacks?, (\d+) read in part \(torn\), (\d+) not read$/
+  COUNTS = /^heapprof record: ([\d,]+) looks? in [\d.]+ s \(([\d,]+) were due, ([\d,]+) came too late\); ([\d,]+) stacks?, ([\d,]+) read in part \(torn\), ([\d,]+) not read$/
 
   FLUTTER = <<~'RUBY'
     def leaf_a = nil

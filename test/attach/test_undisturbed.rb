@@ -8,7 +8,7 @@ require_relative "lib/attached"
 class TestHeapprofUndisturbed < Test::Unit::TestCase
   include Attached
 
-  COUNTS = /([\d,]+) stacks?, (\d+) read in part \(torn\), (\d+) not read$/
+  COUNTS = /([\d,]+) stacks?, ([\d,]+) read in part \(torn\), ([\d,]+) not read$/
 
   # Of so many looks, before each of which the thread `running` has run.
   def record(looks, *arguments, running: nil)
@@ -19,7 +19,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
   end
 
   # Of all stacks read, how many could not be.
-  def failed(ran) = ran.err[COUNTS, 3].to_i
+  def failed(ran) = ran.err[COUNTS, 3].delete(",").to_i
 
   # ---- what it would see ----
 

@@ -114,5 +114,6 @@ class TestHeapprofOptions < Test::Unit::TestCase
     assert_refused 2, /run: COMMAND is missing/, "run", "-q"
     assert_refused 2, /x: this command takes no arguments/, "version", "x"
     assert_refused 2, /b: this command takes 1 argument/, "convert", "--to=csv", "a", "b"
+    assert_refused 2, /i: this command takes at most 8 arguments/, "graph", "diff", *"a".."i"
   end
 end

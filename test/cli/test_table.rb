@@ -261,7 +261,7 @@ class TestHeapprofTable < Test::Unit::TestCase
       files = (1..6).map { |i| write("#{i}.pb.gz", shop(strings: i * 1000)) }
       lines = heapprof!("diff", *files, "--group=class").out.lines
       assert_equal "1.pb.gz to 6.pb.gz (6 files): inuse_space grew by 195 kB ± 23.4 kB\n", lines[0]
-      assert_match(/^ +growth +± +old +6 +objects +age  what grew$/, lines[2])
+      assert_match(/^ +growth +± +old +new +objects +age  what grew$/, lines[2])
       assert_match(/^ +195 kB .* 39.1 kB +234 kB +5,000 +8  String$/, lines[4])
     end
   end
