@@ -356,16 +356,16 @@ cli_leak_put_line(FILE *out, const struct cli_leak_verdict *verdict, const char 
         return true;
     }
     put_amount(out, (double)verdict->growth);
-    fputs(" more, most of it in ", out);
+    if (verdict->outside > 0) {
+        fputs(" more in objects, and ", out);
+        put_amount(out, (double)verdict->outside);
+        fputs(" outside of them; the objects mostly in ", out);
+    }
+    else fputs(" more, most of it in ", out);
     if (!cli_text_begin(&text) ||
         !cli_graph_diff_put(text.out, &verdict->diff, verdict->rows[0].number))
         return false;
     cli_text_show(&text, 0, false);
-    if (verdict->outside > 0) {
-        fputs("; and ", out);
-        put_amount(out, (double)verdict->outside);
-        fputs(" outside of objects", out);
-    }
     putc('\n', out);
     return true;
 }

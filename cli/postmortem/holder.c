@@ -58,8 +58,10 @@ cli_holder_put(const struct cli_holder *holder, const struct cli *cli)
     bool room = true;
 
     if (!holder->first || !holder->last || !strcmp(holder->first, holder->last)) return true;
-    if (cli_leak_find(&verdict, cli, paths, 2) == CLI_DONE && verdict.row_count > 0)
+    if (cli_leak_find(&verdict, cli, paths, 2) == CLI_DONE && verdict.row_count > 0) {
+        verdict.outside = 0; /* the table of kinds has it */
         room = cli_leak_put_line(stdout, &verdict, "Who holds what grew");
+    }
     cli_leak_free(&verdict);
     return room;
 }
