@@ -177,8 +177,10 @@ static void
 replace_all(struct node *node, VALUE from, VALUE to)
 {
     if (!node) return;
+    if (node->value == from) {
+        node->value = to; // warning root->value root->left->value root->right->value
+    }
     replace_all(node->left, from, to);
-    if (node->value == from) node->value = to; // warning root->value root->left->value root->right->value
     replace_all(node->right, from, to);
 }
 

@@ -513,14 +513,16 @@ TEST(Options, UnknownKeysAreNamedWithTheKnownOnes)
 TEST(Options, WhatIsNoSettingIsNamedWithWhatIsAccepted)
 {
     for (const char *setting : {"2", "banana", "on", "interval", "01", "1 "}) {
-        EXPECT_EQ(std::string(setting) + ": expected 1, 0, locked or key=value; " + kKnown, Bad(setting));
+        EXPECT_EQ(std::string(setting) + ": expected 1, 0, locked or key=value; " + kKnown,
+                  Bad(setting));
     }
 }
 
 TEST(Options, NothingBetweenCommasIsNoSetting)
 {
     for (const char *text : {"interval=4k,", ",interval=4k", "interval=4k,,gc=0", ","}) {
-        EXPECT_EQ(std::string("(nothing): expected 1, 0, locked or key=value; ") + kKnown, Bad(text));
+        EXPECT_EQ(std::string("(nothing): expected 1, 0, locked or key=value; ") + kKnown,
+                  Bad(text));
     }
 }
 
