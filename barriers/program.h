@@ -65,9 +65,17 @@ struct wb_field_use {
     struct wb_field_use *next;
 };
 
+/* A class that another one is derived from. Its fields are read as if they were at the same
+ * address. */
+struct wb_base {
+    struct wb_record *record;
+    struct wb_base   *next;
+};
+
 struct wb_record {
     const char       *name;
     struct wb_field  *fields;
+    struct wb_base   *bases;
     bool              complete;      /* the fields are known */
     bool              visiting;      /* a recursion is in it: it may contain itself */
     bool              values;        /* of C++: of a template, for VALUE */

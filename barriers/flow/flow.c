@@ -62,6 +62,25 @@ join_values(struct wb_frame *frame, const void *place, struct wb_symbol *one,
 }
 
 static struct wb_symbol *
+address_of(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node);
+
+/* The value of an array is its address. The value of a struct is, too: a copy looks at what is
+ * there. */
+static bool
+aggregate_p(const struct wb_node *node)
+{
+    return node->type && (node->type->kind == WB_ARRAY || node->type->kind == WB_RECORD);
+}
+
+/* The address of the last node of a sequence, behind what comes before it. */
+static struct wb_symbol *
+address_of_last(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
+{
+    for (; node->next; node = node->next) wb_visit(frame, state, node);
+    return address_of(frame, state, node);
+}
+
+static struct wb_symbol *
 address_of(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     struct wb_symbol *of;
@@ -77,12 +96,18 @@ address_of(struct wb_frame *frame, struct wb_state *state, const struct wb_node 
       case WB_ASSIGN:
         wb_visit(frame, state, node);
         return address_of(frame, state, node->child);
+      case WB_SEQUENCE: /* of C++: an object without a name */
+        if (node->child) return address_of_last(frame, state, node->child);
+        break;
       case WB_IF: /* of C++: "(c ? a : b) = v" */
         if (!node->child->next || !node->child->next->next) break;
         wb_visit(frame, state, node->child);
         of = address_of(frame, state, node->child->next);
         return join_values(frame, node, of,
                            address_of(frame, state, node->child->next->next));
+      case WB_CALL: /* of C++: a struct that is returned */
+        if (aggregate_p(node)) return wb_visit(frame, state, node);
+        break;
       case WB_CAST:
       case WB_ANY:
         if (node->child && !node->child->next) return address_of(frame, state, node->child);
@@ -93,15 +118,12 @@ address_of(struct wb_frame *frame, struct wb_state *state, const struct wb_node 
     return symbol(frame, WB_S_UNKNOWN, node, NULL, 0);
 }
 
-/* The value of an array is its address. The value of a struct is, too: a copy looks at what is
- * there. */
 static struct wb_symbol *
 visit_lvalue(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     struct wb_symbol *at = address_of(frame, state, node);
 
-    if (node->type && (node->type->kind == WB_ARRAY || node->type->kind == WB_RECORD)) return at;
-    return wb_load(frame, state, at);
+    return aggregate_p(node) ? at : wb_load(frame, state, at);
 }
 
 /* ---- assignments ---- */

@@ -24,14 +24,25 @@ bind_parameters(struct wb_frame *frame, struct wb_state *state)
     }
 }
 
-/* Keeps what the function stored where its parameters point. */
+/* True for a part of a variable that the function returns a copy of. */
+static bool
+returned_p(const struct wb_frame *frame, struct wb_symbol *address)
+{
+    const struct wb_symbol *base = wb_base_of(address);
+
+    return base->kind == WB_S_LOCAL && base != address && base == frame->summary->result;
+}
+
+/* Keeps what the function stored where its parameters point, and in the struct that it returns. */
 static void
 keep_writes(struct wb_frame *frame)
 {
     struct wb_state kept = {0};
 
     for (const struct wb_binding *each = frame->end.bindings; each; each = each->next) {
-        if (wb_of_parameter_p(each->address, frame->function) && !wb_bound(&kept, each->address)) {
+        bool seen = wb_of_parameter_p(each->address, frame->function) ||
+                    returned_p(frame, each->address);
+        if (seen && !wb_bound(&kept, each->address)) {
             wb_bind(frame->flow->arena, &kept, each->address, each->value);
         }
     }

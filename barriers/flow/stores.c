@@ -102,9 +102,9 @@ static const char *
 variable_name(const struct wb_state *state, const struct wb_symbol *parent)
 {
     for (const struct wb_binding *binding = state->bindings; binding; binding = binding->next) {
-        if (binding->value == parent && binding->address->kind == WB_S_LOCAL) {
-            return ((const struct wb_variable *)binding->address->what)->name;
-        }
+        if (binding->value != parent || binding->address->kind != WB_S_LOCAL) continue;
+        const char *name = ((const struct wb_variable *)binding->address->what)->name;
+        if (*name) return name;
     }
     return NULL;
 }
@@ -428,7 +428,16 @@ any_element(struct wb_frame *frame, struct wb_symbol *of)
     return wb_symbol(&frame->flow->symbols, WB_S_INDEX, NULL, of, -1);
 }
 
-/* Copies a struct as its VALUEs. */
+/* The value of a variable, or of a part of one, is followed. */
+static void
+bind_copied(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
+            struct wb_symbol *value)
+{
+    if (wb_base_of(address)->kind != WB_S_LOCAL) return;
+    wb_bind(frame->flow->arena, state, address, value);
+}
+
+/* Copies a struct as its VALUEs; a pointer in it is copied where it is followed. */
 static void
 copy_record(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
             struct wb_record *record, struct wb_symbol *from, const struct wb_node *node)
@@ -436,14 +445,17 @@ copy_record(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *ad
     if (record->visiting) return;
     record->visiting = true;
     for (const struct wb_field *field = record->fields; field; field = field->next) {
-        struct wb_symbol *part = from;
-        if (field->type->kind != WB_VALUE && field->type->kind != WB_RECORD &&
-            field->type->kind != WB_ARRAY) {
-            continue;
-        }
-        part = wb_field_address(frame, from, field);
-        if (field->type->kind == WB_VALUE) part = wb_load(frame, state, part);
-        wb_store(frame, state, wb_field_address(frame, address, field), field->type, part, node);
+        enum wb_type_kind kind = field->type->kind;
+        bool single = kind == WB_VALUE || kind == WB_POINTER;
+        if (kind == WB_OTHER) continue;
+        struct wb_symbol *part = wb_field_address(frame, from, field),
+            *to = wb_field_address(frame, address, field);
+        if (single) part = wb_load(frame, state, part);
+        if (single) bind_copied(frame, state, to, part);
+        if (kind != WB_POINTER) wb_store(frame, state, to, field->type, part, node);
+    }
+    for (const struct wb_base *base = record->bases; base; base = base->next) {
+        copy_record(frame, state, address, base->record, from, node);
     }
     record->visiting = false;
 }
@@ -457,8 +469,10 @@ copy_aggregate(struct wb_frame *frame, struct wb_state *state, struct wb_symbol 
     if (!outer) frame->flow->copying = address;
     if (type->kind == WB_RECORD) copy_record(frame, state, address, type->record, from, node);
     else {
+        bool single = type->to->kind == WB_VALUE || type->to->kind == WB_POINTER;
         value = any_element(frame, from);
-        if (type->to->kind == WB_VALUE) value = wb_load(frame, state, value);
+        if (single) value = wb_load(frame, state, value);
+        if (single) bind_copied(frame, state, any_element(frame, address), value);
         wb_store(frame, state, any_element(frame, address), type->to, value, node);
     }
     frame->flow->copying = outer;

@@ -201,6 +201,26 @@ wb_holds_values_p(const struct wb_node *node)
 
 /* ---- any type ---- */
 
+static struct wb_record *read_record(struct wb_reader *reader, CXType type);
+
+/* Notes the classes that a class is derived from. */
+static void
+add_bases(struct wb_reader *reader, CXCursor declaration, struct wb_record *record)
+{
+    struct wb_cursors children = {0};
+    struct wb_base **end = &record->bases;
+
+    wb_children(declaration, &children);
+    for (size_t i = 0; i < children.count; i++) {
+        if (clang_getCursorKind(children.items[i]) != CXCursor_CXXBaseSpecifier) continue;
+        struct wb_base *base = WB_NEW(&reader->program->arena, struct wb_base);
+        base->record = read_record(reader, clang_getCursorType(children.items[i]));
+        *end = base;
+        end = &base->next;
+    }
+    free(children.items);
+}
+
 static struct wb_record *
 read_record(struct wb_reader *reader, CXType type)
 {
@@ -221,6 +241,7 @@ read_record(struct wb_reader *reader, CXType type)
         record->size = clang_Type_getSizeOf(type);
         record->complete = true; /* before its fields, which may point to it */
         clang_Type_visitFields(type, add_field_i, arguments);
+        add_bases(reader, declaration, record);
     }
     reader->values = outer;
     return record;
