@@ -202,6 +202,7 @@ struct wb_function {
     unsigned             addressed;  /* places that take its address: it may be called from code
                                       * that is not read */
     bool                 called;     /* by code that is read */
+    bool                 constructs; /* a constructor of C++: its first parameter is `this` */
     bool                 never_returns;
     bool                 recursive;  /* it calls itself, perhaps through others */
     unsigned             search;     /* number of the last search that reached it: flow/reach.h */

@@ -263,6 +263,17 @@ defer_to_callers(struct wb_frame *frame, const struct wb_state *state, const str
     wb_add_store(frame->flow->arena, &frame->summary->stores, left);
 }
 
+/* True if the callers know more of a store than this function. A constructor's object is memory
+ * that was just made, wherever it is called. */
+static bool
+left_to_callers_p(const struct wb_frame *frame, struct wb_symbol *address)
+{
+    const struct wb_symbol *base = wb_base_of(address);
+    bool made = frame->function->constructs && base->kind == WB_S_PARAMETER && base->number == 0;
+
+    return (made || !frame->escapes) && wb_of_parameter_p(address, frame->function);
+}
+
 /* A barrier would come too late: reports the store, or leaves it to the callers. */
 static void
 resolve_store(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store,
@@ -272,7 +283,7 @@ resolve_store(struct wb_frame *frame, const struct wb_state *state, const struct
 
     if (!store->late) told.why = why;
     if (store->excuse) report_finding(frame, state, store, WB_HARMLESS, store->excuse);
-    else if (!frame->escapes && wb_of_parameter_p(store->address, frame->function)) {
+    else if (left_to_callers_p(frame, store->address)) {
         defer_to_callers(frame, state, store, true, told.why);
     }
     else report_missing(frame, state, &told);
@@ -332,7 +343,7 @@ may_need_barrier_p(struct wb_frame *frame, const struct wb_state *state,
 {
     if (wb_on_stack_p(wb_base_of(store->address))) return false;
     if (ownerless_p(state, store) || wb_owning_type(state, store->address)) return true;
-    return !frame->escapes && wb_of_parameter_p(store->address, frame->function);
+    return left_to_callers_p(frame, store->address);
 }
 
 void
@@ -695,8 +706,8 @@ wb_end_function(struct wb_frame *frame, struct wb_state *state)
     note_limit(frame, state->stores);
     for (const struct wb_stores *stores = state->stores; stores; stores = stores->next) {
         const struct wb_store *store = stores->store;
-        if (!frame->escapes && (wb_of_parameter_p(store->address, frame->function) ||
-                                ownerless_p(state, store))) {
+        if (left_to_callers_p(frame, store->address) ||
+            (!frame->escapes && ownerless_p(state, store))) {
             defer_to_callers(frame, state, store, store->late, store->why);
         }
         else if (!ownerless_p(state, store)) resolve_store(frame, state, store, NULL);

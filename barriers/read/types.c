@@ -433,6 +433,7 @@ wb_read_function(struct wb_reader *reader, CXCursor declaration)
         function->foreign = function->of_ruby ||
                             clang_Location_isInSystemHeader(clang_getCursorLocation(declaration));
         function->never_returns = never_returns_p(declaration);
+        function->constructs = clang_getCursorKind(declaration) == CXCursor_Constructor;
         function->only_read = only_read(declaration);
     }
     return function;
