@@ -310,6 +310,15 @@ translate(const struct wb_call *call, struct wb_symbol *symbol)
     }
 }
 
+/* A finding in a header of the system would help nobody: it stands where that code is called. */
+static void
+place_in_caller(const struct wb_call *call, struct wb_store *store)
+{
+    if (!store->function->foreign) return;
+    store->function = call->frame->function;
+    store->place = (call->back ? call->back : call->node)->place;
+}
+
 /* result: of the call; or NULL if it is not known. */
 static void
 apply_stores(const struct wb_call *call, const struct wb_summary *summary,
@@ -321,6 +330,7 @@ apply_stores(const struct wb_call *call, const struct wb_summary *summary,
         store.address = translate(call, store.address);
         store.value = translate(call, store.value);
         store.call = call->back ? call->back : call->node;
+        place_in_caller(call, &store);
         if (call->back) store.late = true, store.early = false;
         wb_replay_store(call->frame, call->state, &store);
     }

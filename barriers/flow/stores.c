@@ -189,6 +189,7 @@ report_finding(struct wb_frame *frame, const struct wb_state *state, const struc
     char path[256];
 
     if (!frame->flow->reporting || !data_type) return;
+    if (store->function->foreign) return; /* of the system: what it does is told of its callers */
     if (certainty != WB_HARMLESS && wb_unmarked_p(data_type, store->address)) {
         certainty = WB_HARMLESS;
         why = data_type->marks ? "the mark function does not mark it" :
