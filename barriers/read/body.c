@@ -74,6 +74,7 @@ wb_request_body(struct wb_reader *reader, CXCursor declaration, struct wb_functi
     CXCursor definition = clang_getCursorDefinition(declaration);
 
     if (function->body || function->ours || clang_Cursor_isNull(definition)) return;
+    if (wb_of_std_p(declaration)) return; /* what it does is known: containers.c, algorithms.c */
     if (!HEAPPROF_MEM_GROW(&reader->program->mem, reader->pending, reader->pending_capacity,
                            reader->pending_count + 1)) wb_out_of_memory();
     reader->pending[reader->pending_count++] = (struct wb_pending){
@@ -368,12 +369,15 @@ read_declaration(struct wb_reader *reader, CXCursor cursor)
     if (node->variable->data_type) wb_read_data_type(reader, cursor);
     if (clang_Cursor_isNull(value)) return node;
     if (!node->variable->global) {
-        struct wb_node *variable = wb_new_node(reader, WB_VARIABLE);
-        variable->variable = node->variable;
-        variable->type = node->variable->type;
-        node->next = wb_read_list(reader, variable, value);
+        node->next = wb_read_list(reader, wb_variable_node(reader, node->variable), value);
     }
     if (node->next) return node;
+    if (wb_constructs_p(wb_innermost(value)) && node->variable->type->kind == WB_RECORD) {
+        struct wb_node *variable = wb_variable_node(reader, node->variable);
+        node->next = wb_read_construction(reader, wb_innermost(value),
+                                          wb_pointer_to(reader, variable));
+        return node;
+    }
     node->child = wb_read_code(reader, value);
     if (node->variable->reference) {
         node->child = wb_node_around(reader, WB_ADDRESS, node->child);

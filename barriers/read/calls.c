@@ -129,66 +129,125 @@ for_values_p(struct wb_reader *reader, CXCursor call, CXCursor called,
     return values;
 }
 
-/* The first child is what is called, except for operators of C++. So the arguments come from
- * libclang's list. */
+/* An argument that the call leaves to its default is the one of the declaration. */
+static CXCursor
+argument_at(CXCursor call, CXCursor called, int number)
+{
+    CXCursor argument = clang_Cursor_getArgument(call, (unsigned)number);
+    struct wb_cursors children = {0};
+
+    wb_code_children(argument, &children);
+    if (clang_getCursorKind(argument) == CXCursor_UnexposedExpr && children.count == 0) {
+        wb_code_children(clang_Cursor_getArgument(called, (unsigned)number), &children);
+        if (children.count > 0) argument = children.items[children.count - 1];
+    }
+    free(children.items);
+    return argument;
+}
+
+/* A class's assignment that the compiler makes, or that is not read, copies a struct. */
+static bool
+copies_struct_p(CXCursor called, const struct wb_node *call)
+{
+    return call->function && !strcmp(call->function->name, "operator=") &&
+           (clang_CXXMethod_isDefaulted(called) ||
+            (!call->function->ours && !wb_of_template_p(called)));
+}
+
+static void
+make_assignment(struct wb_node *call)
+{
+    call->kind = WB_ASSIGN;
+    if (call->child->kind == WB_ADDRESS) { /* the object of a method */
+        call->child->child->next = call->child->next;
+        call->child = call->child->child;
+    }
+    call->type = call->child->type;
+    call->function = NULL;
+}
+
+static void
+read_called(struct wb_reader *reader, CXCursor called, struct wb_node *call)
+{
+    call->function = wb_read_function(reader, called);
+    call->function->called = true;
+    wb_request_body(reader, called, call->function);
+}
+
+struct wb_node *
+wb_read_call_of(struct wb_reader *reader, CXCursor cursor, CXCursor called, struct wb_node *object,
+                const struct wb_cursors *arguments)
+{
+    struct wb_node *node = wb_new_node(reader, WB_CALL);
+    const bool outer = reader->values, values = for_values_p(reader, cursor, called, object);
+
+    reader->values = values;
+    read_called(reader, called, node);
+    reader->values = outer;
+    node->child = object;
+    wb_append_code(reader, node, arguments, 0);
+    reader->values = values;
+    pass_references(reader, object ? &object->next : &node->child, clang_getCursorType(called));
+    reader->values = outer;
+    read_methods(reader, object ? object->next : node->child, arguments);
+    read_callbacks(node->function, node->child);
+    node->place = wb_place_of(reader, cursor);
+    return node;
+}
+
+/* A call through a pointer. The first child is what is called. */
+static struct wb_node *
+read_pointer_call(struct wb_reader *reader, CXCursor cursor, CXCursor called,
+                  const struct wb_cursors *children, const struct wb_cursors *arguments)
+{
+    struct wb_node *node = wb_new_node(reader, WB_CALL), *first;
+
+    first = node->child = children->count > 0 ? wb_read_code(reader, children->items[0]) :
+                          wb_new_node(reader, WB_ANY);
+    wb_append_code(reader, node, arguments, 0);
+    pass_references(reader, &first->next, clang_getCursorType(called));
+    read_methods(reader, first->next, arguments);
+    node->place = wb_place_of(reader, cursor);
+    return node;
+}
+
+void
+wb_arguments(CXCursor call, CXCursor called, struct wb_cursors *arguments)
+{
+    int count = clang_Cursor_getNumArguments(call);
+
+    for (int i = 0; i < count; i++) wb_add_cursor(arguments, argument_at(call, called, i));
+}
+
+/* The first child of clang's is what is called, except for operators of C++. So the arguments come
+ * from libclang's list. */
 struct wb_node *
 wb_read_call(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
 {
     CXCursor called = called_by(cursor, children);
-    int count = clang_Cursor_getNumArguments(cursor);
+    struct wb_node *node = wb_read_std_call(reader, cursor, called), *object;
     struct wb_cursors arguments = {0};
-    struct wb_node *node = wb_read_std_call(reader, cursor, called), *first;
-    int declared = clang_getNumArgTypes(clang_getCursorType(called));
 
     if (node) return node;
     if (wb_lambda_call_p(called)) return wb_read_lambda_call(reader, cursor);
-    for (int i = 0; i < count; i++) {
-        wb_add_cursor(&arguments, clang_Cursor_getArgument(cursor, (unsigned)i));
-    }
-    node = wb_new_node(reader, WB_CALL);
-    struct wb_node *object = wb_method_p(called) ? wb_read_object(reader, cursor, called) : NULL;
+    if (wb_constructs_p(cursor)) return wb_read_temporary(reader, cursor);
+    wb_arguments(cursor, called, &arguments);
+    object = wb_method_p(called) ? wb_read_object(reader, cursor, called) : NULL;
     const bool outer = reader->values, values = for_values_p(reader, cursor, called, object);
-    if (wb_function_p(clang_getCursorKind(called))) {
-        reader->values = values;
-        node->function = wb_read_function(reader, called);
-        node->function->called = true;
-        wb_request_body(reader, called, node->function);
-        reader->values = outer;
-    }
-    else if (children->count > 0) node->child = wb_read_code(reader, children->items[0]);
-    else node->child = wb_new_node(reader, WB_ANY);
-    if (object) node->child = object;
-    if (clang_getCursorKind(called) == CXCursor_Constructor) {
-        node->child = wb_new_node(reader, WB_ANY); /* the object: wb_read_new knows it */
-    }
-    first = node->child;
     /* of an operator that is a method, the first argument is the object */
-    if (first && node->function && count == declared + 1) wb_drop_cursor(&arguments);
-    wb_append_code(reader, node, &arguments, 0);
-    reader->values = values;
-    pass_references(reader, first ? &first->next : &node->child, clang_getCursorType(called));
-    reader->values = outer;
-    read_methods(reader, first ? first->next : node->child, &arguments);
-    if (node->function) read_callbacks(node->function, node->child);
-    free(arguments.items);
-    node->place = wb_place_of(reader, cursor);
-    reader->values = values;
-    node->type = wb_read_type(reader, clang_getCursorType(cursor));
-    reader->values = outer;
-    if (node->function && count == 2 && !strcmp(node->function->name, "operator=") &&
-        !node->function->ours && !wb_of_template_p(called)) {
-        node->kind = WB_ASSIGN;
-        if (node->child->kind == WB_ADDRESS) { /* the object of a method */
-            node->child->child->next = node->child->next;
-            node->child = node->child->child;
-        }
-        node->type = node->child->type;
-        node->function = NULL;
+    if (object && (int)arguments.count == clang_getNumArgTypes(clang_getCursorType(called)) + 1) {
+        wb_drop_cursor(&arguments);
     }
+    node = wb_function_p(clang_getCursorKind(called)) ?
+           wb_read_call_of(reader, cursor, called, object, &arguments) :
+           read_pointer_call(reader, cursor, called, children, &arguments);
+    free(arguments.items);
+    if (object && object->next && copies_struct_p(called, node)) make_assignment(node);
     CXType result = clang_getCursorResultType(called);
     reader->values = values;
     struct wb_type *type = wb_read_type(reader, result);
     bool reference = node->kind == WB_CALL && wb_followed_reference_p(reader, result, type);
+    if (node->kind == WB_CALL) node->type = wb_read_type(reader, clang_getCursorType(cursor));
     reader->values = outer;
     return reference ? pointee_of(reader, node, type) : node;
 }

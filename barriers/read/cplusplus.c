@@ -1,8 +1,7 @@
-/* cplusplus.c - what C++ adds to C: references, std::swap, new, lambdas, methods.
+/* cplusplus.c - what C++ adds to C: references, std::swap, lambdas, methods.
  *
  *     VALUE &slot = p->a; slot = v;     VALUE *slot = &p->a; *slot = v;
  *     std::swap(p->a, v);               old = p->a; p->a = v; v = old;
- *     new node{v}                       n = malloc(...); n->value = v;
  *     [=](VALUE v) { p->a = v; }        the code runs where the lambda is called; if that is
  *                                       nowhere, where it is made
  *     box->set(v)                       set(box, v): `this` is a parameter
@@ -15,150 +14,88 @@
 
 /* ---- functions of std ---- */
 
-/* old = a; a = b; and for a swap: b = old. The value is the old one. */
+struct wb_node *
+wb_exchange(struct wb_reader *reader, CXCursor call, struct wb_node *one, struct wb_node *other,
+            bool swap)
+{
+    struct wb_node *node = wb_new_node(reader, WB_SEQUENCE), **end = &node->child;
+    struct wb_variable *old = wb_nameless(reader, one->type);
+    struct wb_node *first = wb_copy_of(reader, other), *value = wb_variable_node(reader, old);
+
+    wb_append(&end, wb_declaration(reader, old, wb_copy_of(reader, one)));
+    wb_append(&end, wb_assignment(reader, call, one, first));
+    wb_append(&end, swap ? wb_assignment(reader, call, other, value) : value);
+    node->type = one->type;
+    return node;
+}
+
 static struct wb_node *
 read_exchange(struct wb_reader *reader, CXCursor call, bool swap)
 {
-    struct wb_node *node = wb_new_node(reader, WB_SEQUENCE), *declare, *old, **end = &node->child;
-    CXCursor one = clang_Cursor_getArgument(call, 0), other = clang_Cursor_getArgument(call, 1);
+    CXCursor first = clang_Cursor_getArgument(call, 0);
+    struct wb_node *one = wb_read_code(reader, first);
 
-    declare = wb_node_around(reader, WB_DECLARE, wb_read_code(reader, one));
-    declare->variable = WB_NEW(&reader->program->arena, struct wb_variable);
-    declare->variable->name = wb_name(reader->program, "");
-    declare->variable->type = declare->child->type ? declare->child->type :
-                              wb_read_type(reader, clang_getCursorType(one));
-    old = wb_new_node(reader, WB_VARIABLE);
-    old->variable = declare->variable;
-    old->type = declare->variable->type;
-    *end = declare;
-    end = &declare->next;
-    *end = wb_assignment(reader, call, wb_read_code(reader, one), wb_read_code(reader, other));
-    end = &(*end)->next;
-    *end = swap ? wb_assignment(reader, call, wb_read_code(reader, other), old) : old;
-    return node;
+    if (!one->type) one->type = wb_read_type(reader, clang_getCursorType(first));
+    return wb_exchange(reader, call, one, wb_read_code(reader, clang_Cursor_getArgument(call, 1)),
+                       swap);
 }
 
-/* A copy of a thing is read as the thing: an iterator that is passed by value. */
-static bool
-copies_p(CXCursor call, CXCursor called)
+/* An iterator, a smart pointer or a container that is made of other ones. */
+static struct wb_node *
+read_std_constructor(struct wb_reader *reader, CXCursor call)
 {
-    CXType type = clang_getCanonicalType(clang_getCursorType(call)), from;
+    enum wb_std_class class = wb_std_class_of(clang_getCursorType(call));
+    struct wb_node *node = NULL;
 
-    if (clang_getCursorKind(called) != CXCursor_Constructor ||
-        clang_Cursor_getNumArguments(call) != 1) return false;
-    from = clang_getCanonicalType(clang_getCursorType(clang_Cursor_getArgument(call, 0)));
-    return clang_equalTypes(clang_getCursorType(clang_getTypeDeclaration(type)),
-                            clang_getCursorType(clang_getTypeDeclaration(from)));
+    if (class == WB_STD_POINTER || class == WB_STD_ITERATOR) {
+        if (clang_Cursor_getNumArguments(call) == 0) return wb_new_node(reader, WB_NUMBER);
+        node = wb_read_code(reader, clang_Cursor_getArgument(call, 0));
+        return node->type && node->type->kind == WB_ARRAY ? /* of an inserter */
+               wb_pointer_to(reader, wb_any_element(reader, node)) : node;
+    }
+    if (class != WB_STD_OTHER) node = wb_read_container(reader, call);
+    return node ? node : wb_read_evaluation(reader, call, NULL, 0);
 }
 
 static struct wb_node *
-read_new_memory(struct wb_reader *reader, CXType type)
+read_passed(struct wb_reader *reader, CXCursor call, const char *name)
 {
-    struct wb_node *node = wb_new_node(reader, WB_CALL);
+    static const char *const passing[] = {"as_const", "cref", "forward", "move",
+                                          "move_if_noexcept", "ref", NULL};
 
-    node->function = wb_function_of(reader->program, "operator new", "operator new");
-    node->function->foreign = true;
-    node->type = wb_pointer_type(reader, wb_read_type(reader, type));
-    return node;
+    if (clang_Cursor_getNumArguments(call) != 1) return NULL;
+    if (strcmp(name, "addressof") && !wb_among_p(name, passing)) return NULL;
+    struct wb_node *node = wb_read_code(reader, clang_Cursor_getArgument(call, 0));
+    return strcmp(name, "addressof") ? node : wb_pointer_to(reader, node);
 }
 
 struct wb_node *
 wb_read_std_call(struct wb_reader *reader, CXCursor call, CXCursor called)
 {
-    static const char *const passing[] = {"forward", "move", NULL};
     static const char *const making[] = {"make_shared", "make_unique", NULL};
     int count = clang_Cursor_getNumArguments(call);
     const char *name = wb_spelling(reader, called);
     struct wb_node *node;
     CXCursor object;
 
-    if (clang_getCursorKind(called) == CXCursor_ConversionFunction &&
+    if (clang_getCursorKind(called) == CXCursor_ConversionFunction && !wb_method_p(called) &&
         wb_object_of(call, called, &object)) return wb_read_converted(reader, object);
-    if (copies_p(call, called)) return wb_read_code(reader, clang_Cursor_getArgument(call, 0));
-    if ((node = wb_read_std_method(reader, call, called)) || !wb_of_std_p(called)) return node;
-    if (count == 1 && wb_among_p(name, passing)) {
+    /* A copy of a thing is read as the thing: an iterator that is passed by value. */
+    if (wb_copies_p(call, called) && (wb_of_std_p(called) || clang_CXXMethod_isDefaulted(called))) {
         return wb_read_code(reader, clang_Cursor_getArgument(call, 0));
     }
+    if ((node = wb_read_std_method(reader, call, called)) || !wb_of_std_p(called)) return node;
+    if (clang_getCursorKind(called) == CXCursor_Constructor) {
+        return read_std_constructor(reader, call);
+    }
+    if ((node = read_passed(reader, call, name))) return node;
     if (count == 2 && !strcmp(name, "swap")) return read_exchange(reader, call, true);
     if (count == 2 && !strcmp(name, "exchange")) return read_exchange(reader, call, false);
-    if (wb_among_p(name, making)) {
-        CXType made = clang_getCanonicalType(clang_getCursorType(call));
-        return read_new_memory(reader, clang_Type_getTemplateArgumentAsType(made, 0));
-    }
+    if (wb_among_p(name, making)) return wb_read_make(reader, call);
     return wb_read_std_function(reader, call, called);
 }
 
-/* ---- new ---- */
-
-static struct wb_node *
-read_variable(struct wb_reader *reader, struct wb_variable *variable)
-{
-    struct wb_node *node = wb_new_node(reader, WB_VARIABLE);
-
-    node->variable = variable;
-    node->type = variable->type;
-    return node;
-}
-
-/* Behind it stands a list in braces, or a call of the constructor, which gets the memory. */
-struct wb_node *
-wb_read_new(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
-{
-    CXType made = clang_getPointeeType(clang_getCanonicalType(clang_getCursorType(cursor)));
-    struct wb_node *node = wb_new_node(reader, WB_SEQUENCE), *declare, *memory, **end;
-    CXCursor what = children->count ? wb_innermost(children->items[children->count - 1]) : cursor;
-
-    declare = wb_node_around(reader, WB_DECLARE, read_new_memory(reader, made));
-    declare->variable = WB_NEW(&reader->program->arena, struct wb_variable);
-    declare->variable->name = wb_name(reader->program, "");
-    declare->variable->type = declare->child->type;
-    memory = read_variable(reader, declare->variable);
-    node->child = declare;
-    node->type = memory->type;
-    end = &declare->next;
-    if (clang_getCursorKind(what) == CXCursor_InitListExpr) {
-        *end = wb_read_list(reader, wb_node_around(reader, WB_POINTEE, memory), what);
-        for (struct wb_node *each = *end; each; each = each->next) {
-            each->place = wb_place_of(reader, cursor);
-        }
-    }
-    else if (children->count > 0) {
-        struct wb_node *call = *end = wb_read_code(reader, what);
-        if (clang_getCursorKind(clang_getCursorReferenced(what)) == CXCursor_Constructor &&
-            call->kind == WB_CALL && call->child) {
-            memory->next = call->child->next;
-            call->child = memory;
-        }
-    }
-    while (*end) end = &(*end)->next;
-    *end = read_variable(reader, declare->variable);
-    return node;
-}
-
 /* ---- methods ---- */
-
-struct wb_node *
-wb_read_initialisers(struct wb_reader *reader, const struct wb_cursors *children,
-                     struct wb_node *body)
-{
-    struct wb_node *first = wb_new_node(reader, WB_SEQUENCE), **end = &first->child;
-
-    for (size_t i = 0; i + 1 < children->count; i++) {
-        CXCursor field = clang_getCursorReferenced(children->items[i]);
-        if (clang_getCursorKind(children->items[i]) != CXCursor_MemberRef ||
-            clang_getCursorKind(field) != CXCursor_FieldDecl ||
-            !clang_isExpression(clang_getCursorKind(children->items[i + 1]))) continue;
-        struct wb_node *member = wb_node_around(reader, WB_MEMBER, wb_read_self(reader));
-        member->field = wb_read_field(reader, field);
-        member->type = member->field->type;
-        member->arrow = true;
-        *end = wb_assignment(reader, children->items[i], member,
-                          wb_read_code(reader, children->items[i + 1]));
-        end = &(*end)->next;
-    }
-    *end = body;
-    return first;
-}
 
 struct wb_variable *
 wb_self_of(struct wb_reader *reader, CXCursor method)
@@ -174,7 +111,7 @@ wb_self_of(struct wb_reader *reader, CXCursor method)
 struct wb_node *
 wb_read_self(struct wb_reader *reader)
 {
-    return reader->self ? read_variable(reader, reader->self) : wb_new_node(reader, WB_ANY);
+    return reader->self ? wb_variable_node(reader, reader->self) : wb_new_node(reader, WB_ANY);
 }
 
 struct wb_node *
@@ -197,9 +134,11 @@ void
 wb_declare_as(struct wb_reader *reader, CXCursor declaration, struct wb_node *node)
 {
     struct wb_type *type = node->child->type;
-    if (wb_holds_values_p(node->child)) {
-        node->variable->type = node->child->kind == WB_ADDRESS ?
-                               wb_pointer_type(reader, node->child->child->type) : type;
+    struct wb_type *bound = node->child->kind == WB_ADDRESS ? node->child->child->type : NULL;
+    bool whole = bound && (bound->kind == WB_ARRAY || bound->kind == WB_POINTER);
+
+    if (wb_holds_values_p(node->child) || (node->variable->reference && whole)) {
+        node->variable->type = bound ? wb_pointer_type(reader, bound) : type;
     }
     if (node->variable->reference) return;
     CXType own = clang_getCursorType(declaration);
@@ -209,7 +148,9 @@ wb_declare_as(struct wb_reader *reader, CXCursor declaration, struct wb_node *no
         node->variable->closure = (struct wb_node *)wb_without_casts(node->child);
     }
     if (!type) return;
-    if (object && type->kind == WB_POINTER) node->variable->type = type;
+    if (object && (type->kind == WB_POINTER || type->kind == WB_ARRAY)) {
+        node->variable->type = type;
+    }
     if (own.kind != CXType_LValueReference || node->variable->type->kind == WB_VALUE) return;
     if (type->kind != WB_VALUE && type->kind != WB_ARRAY) return;
     node->variable->reference = true;

@@ -7,11 +7,8 @@
 static struct wb_node *
 member_of(struct wb_reader *reader, struct wb_node *of, struct wb_field *field)
 {
-    struct wb_node *node = wb_new_node(reader, WB_MEMBER), *copy = wb_new_node(reader, of->kind);
+    struct wb_node *node = wb_node_around(reader, WB_MEMBER, wb_copy_of(reader, of));
 
-    *copy = *of; /* a node can be in one list only */
-    copy->next = NULL;
-    node->child = copy;
     node->field = field;
     node->type = field->type;
     return node;
@@ -44,6 +41,12 @@ add_zeros(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to)
         else if (field->type->kind == WB_VALUE) {
             add_assignment(reader, end, member, wb_new_node(reader, WB_NUMBER));
         }
+    }
+    for (struct wb_base *base = record->bases; base; base = base->next) {
+        struct wb_node *part = wb_copy_of(reader, to);
+        part->type = WB_NEW(&reader->program->arena, struct wb_type);
+        *part->type = (struct wb_type){ .kind = WB_RECORD, .record = base->record };
+        add_zeros(reader, end, part);
     }
     record->visiting = false;
 }
@@ -141,6 +144,15 @@ wb_read_list(struct wb_reader *reader, struct wb_node *to, CXCursor list)
     if (to->type->kind == WB_RECORD) add_zeros(reader, &end, to);
     add_list(reader, &end, to, list);
     return first;
+}
+
+struct wb_node *
+wb_read_zeros(struct wb_reader *reader, struct wb_node *to)
+{
+    struct wb_node *node = wb_new_node(reader, WB_SEQUENCE), **end = &node->child;
+
+    if (to->type && to->type->kind == WB_RECORD) add_zeros(reader, &end, to);
+    return node;
 }
 
 /* The value is the nameless variable, after the assignments to its fields. */

@@ -3,14 +3,15 @@
 /* What the files of this folder share that walk clang's tree. No other file includes this
  * header, so no other file sees libclang.
  *
- *     source.c ---> types.c, data_type.c, body.c <---> calls.c, literals.c,
- *                                 |              cplusplus.c, containers.c
- *                                 |              each reads one kind of thing
+ *     source.c ---> types.c, body.c <---> calls.c, literals.c, data_type.c,
+ *                                 |    cplusplus.c, constructors.c,
+ *                                 |    containers.c, insertion.c, algorithms.c
+ *                                 |    each reads one kind of thing
  *                                 |
  *                                 v
  *                           tree.c, place.c        helpers that recurse into nothing
  *
- * body.c and the four behind it call each other: a struct literal contains expressions, and an
+ * body.c and those beside it call each other: a struct literal contains expressions, and an
  * expression may be a struct literal. */
 #include <clang-c/Index.h>
 
@@ -92,6 +93,18 @@ struct wb_node *wb_node_around(struct wb_reader *reader, enum wb_node_kind kind,
 
 struct wb_type *wb_pointer_type(struct wb_reader *reader, struct wb_type *to);
 
+/* A variable without a name; what stands for a variable; its declaration. value: NULL for none. */
+struct wb_variable *wb_nameless(struct wb_reader *reader, struct wb_type *type);
+struct wb_node *wb_variable_node(struct wb_reader *reader, struct wb_variable *variable);
+struct wb_node *wb_declaration(struct wb_reader *reader, struct wb_variable *variable,
+                               struct wb_node *value);
+
+/* The same node for another list: a node can be in one list only. */
+struct wb_node *wb_copy_of(struct wb_reader *reader, const struct wb_node *node);
+
+/* Appends nodes to a list, and moves its end. */
+void wb_append(struct wb_node ***end, struct wb_node *list);
+
 /* ---- place.c ---- */
 
 /* The key of a thing, which is the same in all files of the extension: see program.h. */
@@ -125,9 +138,15 @@ bool wb_value_p(struct wb_reader *reader, CXType type);
 /* True for a reference, except that to a VALUE that is const: it is like the VALUE. */
 bool wb_reference_p(struct wb_reader *reader, CXType type);
 
-/* What one of std's containers contains; of a map, the VALUE. The kind is CXType_Invalid if the
- * type is no container. */
-CXType wb_element_type(struct wb_reader *reader, CXType type);
+/* What a class of std is for us. A list may also be a set or an optional; a tuple is also a pair. */
+enum wb_std_class {
+    WB_STD_OTHER, WB_STD_LIST, WB_STD_MAP, WB_STD_TUPLE,
+    WB_STD_POINTER,    /* a smart one */
+    WB_STD_ITERATOR
+};
+
+/* The class of the type, or of what the type points to. */
+enum wb_std_class wb_std_class_of(CXType type);
 
 /* True for a class of such a template, or a pointer to it, if VALUE is one of the arguments.
  * libclang gives a template for VALUE and one for unsigned long the same code. */
@@ -201,24 +220,28 @@ void wb_read_body(struct wb_reader *reader, CXCursor definition, struct wb_funct
 struct wb_node *wb_read_call(struct wb_reader *reader, CXCursor cursor,
                              const struct wb_cursors *children);
 
+/* Appends the arguments of a call. */
+void wb_arguments(CXCursor call, CXCursor called, struct wb_cursors *arguments);
+
+/* The call of a function that is known. object: the address of the object, or NULL if the function
+ * is no method and no constructor. */
+struct wb_node *wb_read_call_of(struct wb_reader *reader, CXCursor cursor, CXCursor called,
+                                struct wb_node *object, const struct wb_cursors *arguments);
+
 /* ---- cplusplus.c ---- */
 
-/* Reads a call of std::swap and the like, or what containers.c reads. Returns NULL if it is another
- * call. */
+/* Reads a call of std::swap and the like, or what containers.c and algorithms.c read. Returns NULL
+ * if it is another call. */
 struct wb_node *wb_read_std_call(struct wb_reader *reader, CXCursor call, CXCursor called);
 
-/* Reads "new node{v}". children: those of the cursor. */
-struct wb_node *wb_read_new(struct wb_reader *reader, CXCursor cursor,
-                            const struct wb_cursors *children);
+/* old = one; one = other; and for a swap: other = old. The value is the old one. */
+struct wb_node *wb_exchange(struct wb_reader *reader, CXCursor call, struct wb_node *one,
+                            struct wb_node *other, bool swap);
 
 /* Reads a lambda as WB_CLOSURE; makes a function of it, for one that calls it back. */
 struct wb_node *wb_read_lambda(struct wb_reader *reader, CXCursor cursor);
 struct wb_node *wb_read_lambda_call(struct wb_reader *reader, CXCursor call);
 void wb_make_function(struct wb_node *closure);
-
-/* The body of a constructor, behind what it initialises. children: those of its definition. */
-struct wb_node *wb_read_initialisers(struct wb_reader *reader, const struct wb_cursors *children,
-                                     struct wb_node *body);
 
 /* A new variable for `this` in a method; what `this` is where the reader is; the address of the
  * object whose method is called. */
@@ -229,23 +252,58 @@ struct wb_node *wb_read_object(struct wb_reader *reader, CXCursor call, CXCursor
 /* Gives a variable the type that its value has for us. node: its declaration. */
 void wb_declare_as(struct wb_reader *reader, CXCursor declaration, struct wb_node *node);
 
+/* ---- constructors.c ---- */
+
+/* True for a call of a constructor of a class that is not of std. */
+bool wb_constructs_p(CXCursor cursor);
+
+/* True for a call that copies an object of the same class. */
+bool wb_copies_p(CXCursor call, CXCursor called);
+
+/* Makes an object where the pointer leads to; in a variable without a name. */
+struct wb_node *wb_read_construction(struct wb_reader *reader, CXCursor call,
+                                     struct wb_node *memory);
+struct wb_node *wb_read_temporary(struct wb_reader *reader, CXCursor call);
+
+/* The same for a function of std that passes its arguments on to the constructor of a class, except
+ * the first ones. */
+struct wb_node *wb_read_passed_on(struct wb_reader *reader, CXCursor call, CXType made,
+                                  struct wb_node *memory, unsigned from);
+
+/* Stores a VALUE in a struct. It is not known in which field, so it is each of them. */
+struct wb_node *wb_read_somewhere(struct wb_reader *reader, CXCursor call,
+                                  const struct wb_node *object, struct wb_node *value);
+
+/* Reads "new node{v}". children: those of the cursor. */
+struct wb_node *wb_read_new(struct wb_reader *reader, CXCursor cursor,
+                            const struct wb_cursors *children);
+
+/* Reads std::make_unique and the like. */
+struct wb_node *wb_read_make(struct wb_reader *reader, CXCursor call);
+
+/* The body of a constructor, behind what it initialises. children: those of its definition. */
+struct wb_node *wb_read_initialisers(struct wb_reader *reader, const struct wb_cursors *children,
+                                     struct wb_node *body);
+
 /* ---- containers.c ---- */
 
-/* A pointer to what the node stands for. */
+/* A pointer to what the node stands for; any element of what it stands for. */
 struct wb_node *wb_pointer_to(struct wb_reader *reader, struct wb_node *node);
+struct wb_node *wb_any_element(struct wb_reader *reader, const struct wb_node *container);
 
 /* The object whose method is called: of "a.b(c)" the a, of "a[b]" too. Returns false if the call is
  * none of a method. */
 bool wb_object_of(CXCursor call, CXCursor method, CXCursor *object);
 
+/* The number of the first argument that is not the object itself, as it is of an operator. */
+unsigned wb_first_argument(CXCursor call, CXCursor method);
+
 /* What a conversion makes of an object: of an atomic its VALUE, of a lambda the function. */
 struct wb_node *wb_read_converted(struct wb_reader *reader, CXCursor object);
 
-/* Reads a call of a method of a container, an iterator or a smart pointer; of a function of std
- * that is about one; or "first" and "second" of a pair. Each returns NULL if it is something
- * else. */
+/* Reads a call of a method of a container, an iterator or a smart pointer; or "first" and "second"
+ * of a pair. Each returns NULL if it is something else. */
 struct wb_node *wb_read_std_method(struct wb_reader *reader, CXCursor call, CXCursor method);
-struct wb_node *wb_read_std_function(struct wb_reader *reader, CXCursor call, CXCursor called);
 struct wb_node *wb_read_std_member(struct wb_reader *reader, CXCursor member, CXCursor object);
 
 /* The declaration of a variable that stands for what the node stands for, or is a copy of it. */
@@ -259,11 +317,37 @@ struct wb_node *wb_read_binding(struct wb_reader *reader, CXCursor binding);
 /* Reads "for (VALUE v : list)". children: the list and the variable, and the body. */
 struct wb_node *wb_read_range_for(struct wb_reader *reader, const struct wb_cursors *children);
 
+/* ---- insertion.c ---- */
+
+/* A method that puts its arguments into the container. */
+struct wb_node *wb_read_insertion(struct wb_reader *reader, CXCursor call,
+                                  struct wb_node *container, const char *name);
+
+/* The whole container becomes another one, or holds the VALUEs on the right. */
+struct wb_node *wb_read_replacement(struct wb_reader *reader, CXCursor call,
+                                    struct wb_node *container, CXCursor value);
+
+/* A new container, or a pair and the like, of the arguments. Returns NULL if the analysis follows
+ * none of them. */
+struct wb_node *wb_read_container(struct wb_reader *reader, CXCursor call);
+
+/* ---- algorithms.c ---- */
+
+/* Evaluates the arguments from that one on; the value is not known. first: evaluated before. */
+struct wb_node *wb_read_evaluation(struct wb_reader *reader, CXCursor call, struct wb_node *first,
+                                   unsigned from);
+
+/* Reads a call of a function of std. Returns NULL if it never returns. */
+struct wb_node *wb_read_std_function(struct wb_reader *reader, CXCursor call, CXCursor called);
+
 /* ---- literals.c ---- */
 
 /* The assignments of a list in braces to what `to` stands for. Returns NULL if the cursor is no
  * such list, or its type has none. */
 struct wb_node *wb_read_list(struct wb_reader *reader, struct wb_node *to, CXCursor list);
+
+/* Sets all VALUEs in it to 0. */
+struct wb_node *wb_read_zeros(struct wb_reader *reader, struct wb_node *to);
 
 /* Reads a compound literal. children: those of the cursor. */
 struct wb_node *wb_read_literal(struct wb_reader *reader, CXCursor cursor,

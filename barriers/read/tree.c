@@ -69,14 +69,17 @@ wb_children(CXCursor cursor, struct wb_cursors *children)
 
 /* ---- of C++ ---- */
 
-/* Some libraries have a namespace within std. */
+/* Some libraries have a namespace within std. Another one has its iterators beside it. */
 bool
 wb_of_std_p(CXCursor cursor)
 {
+    static const char *const starts[] = {"c:@N@std@", "c:@N@__gnu_cxx@"};
     CXString usr = clang_getCursorUSR(cursor);
-    static const char start[] = "c:@N@std@";
-    bool of_std = !strncmp(clang_getCString(usr), start, strlen(start));
+    bool of_std = false;
 
+    for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+        of_std |= !strncmp(clang_getCString(usr), starts[i], strlen(starts[i]));
+    }
     clang_disposeString(usr);
     return of_std;
 }
@@ -116,4 +119,53 @@ wb_pointer_type(struct wb_reader *reader, struct wb_type *to)
 
     *type = (struct wb_type){ .kind = WB_POINTER, .to = to };
     return type;
+}
+
+/* ---- variables without a name ---- */
+
+struct wb_variable *
+wb_nameless(struct wb_reader *reader, struct wb_type *type)
+{
+    struct wb_variable *variable = WB_NEW(&reader->program->arena, struct wb_variable);
+
+    variable->name = wb_name(reader->program, "");
+    variable->type = type;
+    return variable;
+}
+
+struct wb_node *
+wb_variable_node(struct wb_reader *reader, struct wb_variable *variable)
+{
+    struct wb_node *node = wb_new_node(reader, WB_VARIABLE);
+
+    node->variable = variable;
+    node->type = variable->type;
+    return node;
+}
+
+struct wb_node *
+wb_declaration(struct wb_reader *reader, struct wb_variable *variable, struct wb_node *value)
+{
+    struct wb_node *node = wb_new_node(reader, WB_DECLARE);
+
+    node->variable = variable;
+    node->child = value;
+    return node;
+}
+
+struct wb_node *
+wb_copy_of(struct wb_reader *reader, const struct wb_node *node)
+{
+    struct wb_node *copy = wb_new_node(reader, node->kind);
+
+    *copy = *node;
+    copy->next = NULL;
+    return copy;
+}
+
+void
+wb_append(struct wb_node ***end, struct wb_node *list)
+{
+    **end = list;
+    while (**end) *end = &(**end)->next;
 }

@@ -93,83 +93,142 @@ wb_reference_p(struct wb_reader *reader, CXType type)
     return !(clang_isConstQualifiedType(to) && wb_value_p(reader, to));
 }
 
-CXType
-wb_element_type(struct wb_reader *reader, CXType type)
+/* ---- classes of std ---- */
+
+static const struct {
+    const char       *name;
+    enum wb_std_class class;
+} std_classes[] = {
+    {"array", WB_STD_LIST}, {"atomic", WB_STD_LIST}, {"deque", WB_STD_LIST},
+    {"forward_list", WB_STD_LIST}, {"initializer_list", WB_STD_LIST}, {"list", WB_STD_LIST},
+    {"map", WB_STD_MAP}, {"multimap", WB_STD_MAP}, {"multiset", WB_STD_LIST},
+    {"optional", WB_STD_LIST}, {"pair", WB_STD_TUPLE}, {"priority_queue", WB_STD_LIST},
+    {"queue", WB_STD_LIST}, {"set", WB_STD_LIST}, {"shared_ptr", WB_STD_POINTER},
+    {"stack", WB_STD_LIST}, {"tuple", WB_STD_TUPLE}, {"unique_ptr", WB_STD_POINTER},
+    {"unordered_map", WB_STD_MAP}, {"unordered_multimap", WB_STD_MAP},
+    {"unordered_multiset", WB_STD_LIST}, {"unordered_set", WB_STD_LIST}, {"vector", WB_STD_LIST},
+};
+
+enum wb_std_class
+wb_std_class_of(CXType type)
 {
-    static const char *const lists[] = {"array", "atomic", "deque", "forward_list", "list",
-                                        "multiset", "optional", "priority_queue", "queue", "set",
-                                        "stack", "unordered_multiset", "unordered_set", "vector",
-                                        NULL};
-    static const char *const maps[] = {"map", "multimap", "unordered_map", "unordered_multimap",
-                                       NULL};
-    static const char *const tuples[] = {"pair", "tuple", NULL};
-    CXCursor declaration = clang_getTypeDeclaration(type);
+    CXType canonical = clang_getCanonicalType(type), to = clang_getPointeeType(canonical);
+    CXCursor declaration = clang_getTypeDeclaration(to.kind == CXType_Invalid ? canonical : to);
+    enum wb_std_class class = WB_STD_OTHER;
+
     CXString spelling = clang_getCursorSpelling(declaration);
     const char *name = clang_getCString(spelling);
-    CXType element = { .kind = CXType_Invalid };
+    for (size_t i = 0; i < sizeof(std_classes) / sizeof(std_classes[0]); i++) {
+        if (!strcmp(name, std_classes[i].name)) class = std_classes[i].class;
+    }
+    if (strstr(name, "iter")) class = WB_STD_ITERATOR;
+    clang_disposeString(spelling);
+    return class != WB_STD_OTHER && wb_of_std_p(declaration) ? class : WB_STD_OTHER;
+}
 
-    if (wb_among_p(name, lists) && wb_of_std_p(declaration)) {
-        element = clang_Type_getTemplateArgumentAsType(type, 0);
+/* True if a VALUE is in a thing of that type, or behind a pointer in it. */
+static bool
+leads_to_values_p(const struct wb_type *type)
+{
+    bool leads = false;
+
+    while (type->kind == WB_ARRAY || type->kind == WB_POINTER) type = type->to;
+    if (type->kind != WB_RECORD) return type->kind == WB_VALUE;
+    if (type->record->visiting) return false;
+    type->record->visiting = true;
+    for (const struct wb_field *field = type->record->fields; field && !leads;
+         field = field->next) {
+        leads = leads_to_values_p(field->type);
     }
-    else if (wb_among_p(name, maps) && wb_of_std_p(declaration)) {
-        element = clang_Type_getTemplateArgumentAsType(type, 1);
-        if (!wb_value_p(reader, element)) element = clang_Type_getTemplateArgumentAsType(type, 0);
+    for (const struct wb_base *base = type->record->bases; base && !leads; base = base->next) {
+        leads = leads_to_values_p(&(struct wb_type){ .kind = WB_RECORD, .record = base->record });
     }
-    else if (wb_among_p(name, tuples) && wb_of_std_p(declaration)) {
-        int count = clang_Type_getNumTemplateArguments(type);
-        for (int i = 0; i < count && !wb_value_p(reader, element); i++) {
-            element = clang_Type_getTemplateArgumentAsType(type, (unsigned)i);
+    type->record->visiting = false;
+    return leads;
+}
+
+/* The argument of a template that is a VALUE; or that leads to one. */
+static CXType
+argument_with_values(struct wb_reader *reader, CXType type)
+{
+    CXType element = { .kind = CXType_Invalid };
+    int count = clang_Type_getNumTemplateArguments(type);
+
+    for (int i = 0; i < count; i++) {
+        CXType each = clang_Type_getTemplateArgumentAsType(type, (unsigned)i);
+        if (wb_value_p(reader, each)) return each;
+        if (element.kind == CXType_Invalid && leads_to_values_p(wb_read_type(reader, each))) {
+            element = each;
         }
     }
-    clang_disposeString(spelling);
     return element;
+}
+
+/* What one of std's containers contains; of a map, what leads to a VALUE, and rather the value than
+ * the key. The kind is CXType_Invalid if the type is no container. */
+static CXType
+element_type(struct wb_reader *reader, CXType type)
+{
+    CXType element = { .kind = CXType_Invalid }, key;
+
+    switch (wb_std_class_of(type)) {
+      case WB_STD_LIST: return clang_Type_getTemplateArgumentAsType(type, 0);
+      case WB_STD_TUPLE: return argument_with_values(reader, type);
+      case WB_STD_MAP:
+        element = clang_Type_getTemplateArgumentAsType(type, 1);
+        if (leads_to_values_p(wb_read_type(reader, element))) return element;
+        key = clang_Type_getTemplateArgumentAsType(type, 0);
+        return leads_to_values_p(wb_read_type(reader, key)) ? key : element;
+      default: return element;
+    }
 }
 
 /* What a smart pointer points to. CXType_Invalid: the type is no smart pointer. */
 static CXType
 owned_type(CXType type)
 {
-    static const char *const pointers[] = {"shared_ptr", "unique_ptr", NULL};
-    CXCursor declaration = clang_getTypeDeclaration(type);
-    CXString spelling = clang_getCursorSpelling(declaration);
     CXType owned = { .kind = CXType_Invalid };
 
-    if (wb_among_p(clang_getCString(spelling), pointers) && wb_of_std_p(declaration)) {
-        owned = clang_Type_getTemplateArgumentAsType(type, 0);
-    }
-    clang_disposeString(spelling);
-    return owned;
+    return wb_std_class_of(type) == WB_STD_POINTER ?
+           clang_Type_getTemplateArgumentAsType(type, 0) : owned;
 }
 
-/* A container of VALUEs, or of structs with VALUEs, is like an array of them. Returns NULL for any
- * other. */
+/* A container of VALUEs, of structs, or of pointers to these, is like an array of them. Returns NULL
+ * for any other. */
 static struct wb_type *
 read_container(struct wb_reader *reader, CXType type, CXType element)
 {
     struct wb_type *made = new_type(reader, type, WB_ARRAY);
 
     made->to = wb_read_type(reader, element);
-    return made->to->kind == WB_VALUE || made->to->kind == WB_RECORD ||
-           made->to->kind == WB_ARRAY ? made : NULL;
+    return made->to->kind != WB_OTHER ? made : NULL;
 }
 
-bool
-wb_lambda_call_p(CXCursor called)
+static bool
+of_lambda_p(CXCursor method)
 {
     CXString name = clang_getTypeSpelling(clang_getCursorType(
-        clang_getCursorSemanticParent(called)));
-    bool lambda = clang_getCursorKind(called) == CXCursor_CXXMethod &&
-                  strstr(clang_getCString(name), "(lambda at ");
+        clang_getCursorSemanticParent(method)));
+    bool lambda = strstr(clang_getCString(name), "(lambda at ");
 
     clang_disposeString(name);
     return lambda;
 }
 
 bool
+wb_lambda_call_p(CXCursor called)
+{
+    return clang_getCursorKind(called) == CXCursor_CXXMethod && of_lambda_p(called);
+}
+
+bool
 wb_method_p(CXCursor called)
 {
+    if (clang_getCursorKind(called) == CXCursor_ConversionFunction) {
+        return !wb_of_std_p(called) && !of_lambda_p(called);
+    }
     return clang_getCursorKind(called) == CXCursor_CXXMethod && !clang_CXXMethod_isStatic(called) &&
-           !wb_lambda_call_p(called);
+           !of_lambda_p(called);
 }
 
 /* A class in a class of a template has no arguments of its own. */
@@ -254,8 +313,10 @@ wb_read_type(struct wb_reader *reader, CXType type)
     struct wb_type *made;
 
     if (wb_value_p(reader, type)) return new_type(reader, type, WB_VALUE);
-    CXType element = wb_element_type(reader, type);
-    CXType owned = owned_type(type);
+    type = without_typedefs(type);
+    const bool of_cplusplus = clang_getCanonicalType(type).kind == CXType_Record;
+    CXType element = of_cplusplus ? element_type(reader, type) : (CXType){ CXType_Invalid };
+    CXType owned = of_cplusplus ? owned_type(type) : (CXType){ CXType_Invalid };
     if (owned.kind != CXType_Invalid) {
         made = new_type(reader, type, WB_POINTER);
         made->to = wb_read_type(reader, owned);
@@ -264,7 +325,6 @@ wb_read_type(struct wb_reader *reader, CXType type)
     if (element.kind != CXType_Invalid && (made = read_container(reader, type, element))) {
         return made;
     }
-    type = without_typedefs(type);
     /* typeof, attributes, templates */
     if (type.kind == CXType_Unexposed || type.kind == CXType_Auto) {
         CXType canonical = clang_getCanonicalType(type);

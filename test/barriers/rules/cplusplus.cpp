@@ -8,7 +8,7 @@ class Holder {
 
   public:
     explicit Holder(VALUE self) : pair(get_pair(self)) {}
-    void store(VALUE value) {pair->first = value;} // warning pair->first
+    void store(VALUE value) {pair->first = value;} // error first
 };
 
 VALUE
