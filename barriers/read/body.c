@@ -108,6 +108,9 @@ read_reference(struct wb_reader *reader, CXCursor cursor)
         node = wb_new_node(reader, WB_VARIABLE);
         node->variable = wb_read_variable(reader, referenced);
         node->type = node->variable->type;
+        if (node->variable->data_type && !node->variable->data_type->known) { /* of a template */
+            wb_read_data_type(reader, clang_getCursorDefinition(referenced));
+        }
         if (node->variable->reference) node = wb_node_around(reader, WB_POINTEE, node);
     }
     else if (kind == CXCursor_EnumConstantDecl) {
@@ -271,9 +274,34 @@ lvalue_p(CXCursor cursor)
     return lvalue;
 }
 
+/* "p->*m" where m is known to be &S::a: in an instance of a template. Otherwise NULL. */
+static struct wb_node *
+read_member_pointer(struct wb_reader *reader, const struct wb_cursors *operands)
+{
+    CXCursor address = wb_innermost(operands->items[1]), field = clang_getNullCursor();
+    struct wb_cursors children = {0};
+
+    if (clang_getCursorKind(address) == CXCursor_UnaryOperator) {
+        wb_code_children(address, &children);
+        if (children.count == 1) field = clang_getCursorReferenced(children.items[0]);
+    }
+    free(children.items);
+    if (clang_getCursorKind(field) != CXCursor_FieldDecl) return NULL;
+    struct wb_node *object = wb_read_code(reader, operands->items[0]);
+    struct wb_node *node = wb_node_around(reader, WB_MEMBER, object);
+    node->field = wb_read_field(reader, field);
+    node->type = node->field->type;
+    node->arrow = canonical_kind(operands->items[0]) == CXType_Pointer;
+    return node;
+}
+
 static struct wb_node *
 read_binary(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
 {
+    struct wb_node *named = member_pointer_p(cursor, children) ?
+                            read_member_pointer(reader, children) : NULL;
+
+    if (named) return named;
     bool member = member_pointer_p(cursor, children);
     bool assigns = !member && children->count == 2 && lvalue_p(children->items[0]);
     struct wb_node *node = wb_node_with(reader, assigns ? WB_ASSIGN : member ? WB_ELEMENT : WB_ANY,
@@ -340,6 +368,14 @@ read_cast(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *ch
     return node;
 }
 
+/* True for what stands in place of a parameter of a template, above it. */
+static bool
+substituted_p(CXCursor cursor)
+{
+    return clang_getCursorKind(cursor) == CXCursor_DeclRefExpr &&
+           clang_Cursor_isNull(clang_getCursorReferenced(cursor));
+}
+
 CXCursor
 wb_innermost(CXCursor cursor)
 {
@@ -347,7 +383,8 @@ wb_innermost(CXCursor cursor)
 
     for (;;) {
         enum CXCursorKind kind = clang_getCursorKind(cursor);
-        if (kind != CXCursor_ParenExpr && kind != CXCursor_UnexposedExpr) break;
+        if (kind != CXCursor_ParenExpr && kind != CXCursor_UnexposedExpr &&
+            !substituted_p(cursor)) break;
         wb_code_children(cursor, &children);
         if (children.count != 1) break;
         cursor = children.items[0];
@@ -537,7 +574,9 @@ read_kind(struct wb_reader *reader, CXCursor cursor, struct wb_cursors *children
       case CXCursor_UnexposedDecl: return wb_read_binding(reader, cursor);
       case CXCursor_LambdaExpr: return wb_read_lambda(reader, cursor);
       case CXCursor_CXXThisExpr: return wb_read_self(reader);
-      case CXCursor_DeclRefExpr: return read_reference(reader, cursor);
+      case CXCursor_DeclRefExpr:
+        if (!substituted_p(cursor)) return read_reference(reader, cursor);
+        break;
       case CXCursor_MemberRefExpr: return read_member(reader, cursor);
       case CXCursor_GotoStmt: return read_goto(reader, cursor);
       case CXCursor_UnaryExpr: /* sizeof evaluates nothing */

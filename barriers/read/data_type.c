@@ -26,43 +26,69 @@ member_named(CXCursor reference, enum wb_member otherwise)
     return wb_named_p(reference, "function") ? MARK : otherwise;
 }
 
-/* Finds the first function that an expression names, through casts. */
+/* What find_function_i looks for: a function by its name, or a lambda. */
+struct wb_found {
+    struct wb_reader   *reader;
+    struct wb_function *function;
+};
+
+static struct wb_function *function_in(struct wb_reader *reader, CXCursor expression);
+
+static struct wb_function *
+read_lambda(struct wb_reader *reader, CXCursor lambda)
+{
+    struct wb_node *closure = wb_read_lambda(reader, lambda);
+
+    wb_make_function(closure);
+    return closure->function;
+}
+
+/* Finds the first function that an expression names, through casts and variables. */
 static enum CXChildVisitResult
 find_function_i(CXCursor cursor, CXCursor parent, CXClientData data)
 {
-    CXCursor referenced = clang_getCursorReferenced(cursor);
+    CXCursor referenced = clang_getCursorReferenced(cursor), value;
+    struct wb_found *found = data;
 
     (void)parent;
-    if (clang_getCursorKind(cursor) == CXCursor_DeclRefExpr &&
-        (clang_getCursorKind(referenced) == CXCursor_FunctionDecl ||
-         clang_getCursorKind(referenced) == CXCursor_CXXMethod)) {
-        *(CXCursor *)data = referenced;
-        return CXChildVisit_Break;
+    if (clang_getCursorKind(cursor) == CXCursor_LambdaExpr) {
+        found->function = read_lambda(found->reader, cursor);
     }
-    return CXChildVisit_Recurse;
+    else if (clang_getCursorKind(cursor) != CXCursor_DeclRefExpr) return CXChildVisit_Recurse;
+    else if (clang_getCursorKind(referenced) == CXCursor_VarDecl) {
+        value = clang_Cursor_getVarDeclInitializer(referenced);
+        if (!clang_Cursor_isNull(value)) found->function = function_in(found->reader, value);
+    }
+    else if (wb_function_p(clang_getCursorKind(referenced))) {
+        found->function = wb_read_function(found->reader, referenced);
+        wb_request_body(found->reader, referenced, found->function);
+    }
+    return found->function ? CXChildVisit_Break : CXChildVisit_Recurse;
 }
 
 static struct wb_function *
 function_in(struct wb_reader *reader, CXCursor expression)
 {
-    CXCursor found = clang_getNullCursor();
+    struct wb_found found = { .reader = reader };
 
     if (find_function_i(expression, expression, &found) == CXChildVisit_Recurse) {
         clang_visitChildren(expression, find_function_i, &found);
     }
-    return clang_Cursor_isNull(found) ? NULL : wb_read_function(reader, found);
+    return found.function;
 }
 
 static enum CXChildVisitResult
 find_name_i(CXCursor cursor, CXCursor parent, CXClientData data)
 {
     (void)parent;
-    if (clang_getCursorKind(cursor) != CXCursor_DeclRefExpr) return CXChildVisit_Recurse;
+    if (clang_getCursorKind(cursor) != CXCursor_DeclRefExpr &&
+        clang_getCursorKind(cursor) != CXCursor_LambdaExpr) return CXChildVisit_Recurse;
     *(bool *)data = true;
     return CXChildVisit_Break;
 }
 
-/* True if the expression names anything. NULL, however it is written, names nothing. */
+/* True if the expression names anything, or is a lambda. NULL, however it is written, names
+ * nothing. */
 static bool
 names_something_p(CXCursor expression)
 {
@@ -195,7 +221,9 @@ wb_read_data_type(struct wb_reader *reader, CXCursor declaration)
     CXCursor value = clang_Cursor_getVarDeclInitializer(declaration);
     struct wb_initialiser initialiser = { .reader = reader };
 
-    if (clang_Cursor_isNull(value) || clang_getCursorKind(value) != CXCursor_InitListExpr) return;
+    if (clang_Cursor_isNull(value)) return;
+    value = wb_innermost(value); /* with lambdas, it is below a conversion */
+    if (clang_getCursorKind(value) != CXCursor_InitListExpr) return;
     struct wb_variable *variable = wb_read_variable(reader, declaration);
     initialiser.data_type = variable->data_type;
     if (!initialiser.data_type || initialiser.data_type->known) return;

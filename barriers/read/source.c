@@ -87,6 +87,7 @@ read_pending(struct wb_reader *reader)
     while (reader->pending_count > 0) {
         struct wb_pending pending = reader->pending[--reader->pending_count];
         reader->values = pending.values;
+        pending.function->ours |= !pending.function->foreign; /* an instance of a template */
         wb_read_body(reader, pending.definition, pending.function);
         reader->values = false;
     }

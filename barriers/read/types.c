@@ -442,8 +442,13 @@ wb_read_variable(struct wb_reader *reader, CXCursor declaration)
 {
     declaration = clang_getCanonicalCursor(declaration);
     if (automatic_p(declaration)) return read_local(reader, declaration);
+    const bool outer = reader->values;
+    if (clang_getCanonicalType(clang_getCursorType(declaration)).kind == CXType_Record) {
+        reader->values = false; /* it is no T: the same variable in each instance of a function */
+    }
     struct wb_variable *variable = wb_global_of(reader->program, wb_key(reader, declaration),
                                                 wb_spelling(reader, declaration));
+    reader->values = outer;
     if (!variable->type) {
         variable->type = wb_read_type(reader, clang_getCursorType(declaration));
         variable->foreign = wb_of_ruby_p(reader, declaration) ||
