@@ -529,6 +529,9 @@ wb_replay_store(struct wb_frame *frame, struct wb_state *state, const struct wb_
     struct wb_store *again = WB_NEW(frame->flow->arena, struct wb_store);
     *again = *store;
     name_for_call(frame, state, again);
+    if (frame->flow->reporting && !frame->exempt) {
+        wb_note_global(again->address, again->value, &again->place);
+    }
     enter_store(frame, state, again);
     if (!store->late) again->early = !state->collected;
     else again->early = store->early && !state->collected;

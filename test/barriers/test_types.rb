@@ -37,13 +37,15 @@ class TestBarriersTypes < Test::Unit::TestCase
                  results.select { |each| each["ruleId"] == SURE }.map { |each| each["locations"][0]["physicalLocation"]["region"]["startLine"] })
   end
 
-  # A VALUE in a global variable, or in memory that only a global variable leads to, which no GC is told of.
+  # A VALUE in a global or static variable, or in memory that only such a variable leads to, which no GC is told of.
   def test_globals
-    path = "#{__dir__}/types/globals.c"
-    wanted = File.readlines(path).each_with_index.filter_map { |line, index| line[%r{// unregistered-global (\w+)}, 1]&.then { |name| [index + 1, name] } }
-    result = barriers("--flags=#{HEADERS}", path)
-    assert_equal(wanted, result.out.scan(/globals\.c:(\d+):\d+: error: global variable '(\w+)'/).map { |line, name| [line.to_i, name] }.sort)
-    assert_equal(1, result.status)
+    %w[globals.c statics.cpp].each do |name|
+      path = "#{__dir__}/types/#{name}"
+      wanted = File.readlines(path).each_with_index.filter_map { |line, index| line[%r{// unregistered-global (\w+)}, 1]&.then { |variable| [index + 1, variable] } }
+      result = barriers("--flags=#{HEADERS}", path)
+      assert_equal(wanted, result.out.scan(/#{name}:(\d+):\d+: error: global variable '(\w+)'/).map { |line, variable| [line.to_i, variable] }.sort)
+      assert_equal(1, result.status)
+    end
   end
 
   # A VALUE in memory of malloc that a global variable, an object or a library keeps, and that nothing marks or registers. What the
