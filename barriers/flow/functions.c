@@ -13,14 +13,39 @@ parameter_address(struct wb_frame *frame, const struct wb_variable *parameter)
     return wb_symbol(&frame->flow->symbols, WB_S_LOCAL, parameter, NULL, 0);
 }
 
+/* A struct that is passed by value is a copy of what the caller has. */
+static void
+bind_fields(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
+            struct wb_record *record, struct wb_symbol *from)
+{
+    if (record->visiting) return;
+    record->visiting = true;
+    for (const struct wb_field *field = record->fields; field; field = field->next) {
+        struct wb_symbol *to = wb_field_address(frame, address, field),
+            *part = wb_field_address(frame, from, field);
+        if (field->type->kind == WB_RECORD) {
+            bind_fields(frame, state, to, field->type->record, part);
+        }
+        if (field->type->kind != WB_VALUE && field->type->kind != WB_POINTER) continue;
+        wb_bind(frame->flow->arena, state, to, wb_load(frame, state, part));
+    }
+    for (const struct wb_base *base = record->bases; base; base = base->next) {
+        bind_fields(frame, state, address, base->record, from);
+    }
+    record->visiting = false;
+}
+
 static void
 bind_parameters(struct wb_frame *frame, struct wb_state *state)
 {
     struct wb_function *function = frame->function;
 
     for (unsigned i = 0; i < function->parameter_count; i++) {
-        wb_bind(frame->flow->arena, state, parameter_address(frame, function->parameters[i]),
-                wb_symbol(&frame->flow->symbols, WB_S_PARAMETER, function, NULL, i));
+        const struct wb_type *type = function->parameters[i]->type;
+        struct wb_symbol *address = parameter_address(frame, function->parameters[i]),
+            *value = wb_symbol(&frame->flow->symbols, WB_S_PARAMETER, function, NULL, i);
+        wb_bind(frame->flow->arena, state, address, value);
+        if (type->kind == WB_RECORD) bind_fields(frame, state, address, type->record, value);
     }
 }
 

@@ -164,6 +164,41 @@ nothing_stored(VALUE self)
     return self;
 }
 
+/* ---- structs that are returned, or passed by value ---- */
+
+Item
+make_item(VALUE value)
+{
+    return Item(value, 1);
+}
+
+void
+keep_item(all *all, Item item)
+{
+    all->another = item;
+}
+
+VALUE
+returned(VALUE self, VALUE value)
+{
+    get_all(self)->one = make_item(value); // error one.value
+    return self;
+}
+
+VALUE
+returned_with_barriers(VALUE self, VALUE value)
+{
+    all *all = get_all(self);
+
+    all->another = make_item(value);
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    all->items.push_back(make_item(value));
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    keep_item(all, Item(value, 1));
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    return self;
+}
+
 /* ---- made in place: the store stands in the constructor ---- */
 
 VALUE
