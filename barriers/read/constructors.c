@@ -287,6 +287,18 @@ wb_read_make(struct wb_reader *reader, CXCursor call)
 
 /* ---- what stands before the body ---- */
 
+/* "item()" is an expression without anything in it. */
+static struct wb_node *
+read_initial(struct wb_reader *reader, CXCursor value)
+{
+    struct wb_cursors children = {0};
+
+    wb_code_children(value, &children);
+    bool zero = clang_getCursorKind(value) == CXCursor_UnexposedExpr && children.count == 0;
+    free(children.items);
+    return zero ? wb_new_node(reader, WB_NUMBER) : wb_read_code(reader, value);
+}
+
 static struct wb_node *
 read_member_initialiser(struct wb_reader *reader, CXCursor member, CXCursor field, CXCursor value)
 {
@@ -304,7 +316,7 @@ read_member_initialiser(struct wb_reader *reader, CXCursor member, CXCursor fiel
         for (; list; list = list->next) list->place = wb_place_of(reader, member);
         return sequence;
     }
-    return wb_assignment(reader, member, node, wb_read_code(reader, value));
+    return wb_assignment(reader, member, node, read_initial(reader, value));
 }
 
 struct wb_node *

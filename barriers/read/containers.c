@@ -121,7 +121,7 @@ assign_pointer(struct wb_reader *reader, CXCursor call, struct wb_node *pointer,
 /* What is called on an iterator or a smart pointer, which is read as a pointer. */
 static struct wb_node *
 read_pointer_call(struct wb_reader *reader, CXCursor call, struct wb_node *pointer,
-                  const char *name, unsigned first)
+                  enum wb_std_class class, const char *name, unsigned first)
 {
     static const char *const moving[] = {"base", "get", "operator++", "operator--", "operator->",
                                          "operator+", "operator+=", "operator-=", "release", NULL};
@@ -132,7 +132,9 @@ read_pointer_call(struct wb_reader *reader, CXCursor call, struct wb_node *point
     if (wb_among_p(name, assigning)) return assign_pointer(reader, call, pointer, first);
     if (!pointer_p(pointer)) return wb_read_evaluation(reader, call, pointer, first);
     if (wb_among_p(name, moving)) return pointer;
-    if (!strcmp(name, "operator*")) return wb_node_around(reader, WB_POINTEE, pointer);
+    if (!strcmp(name, "operator*") || (class == WB_STD_ITERATOR && !strcmp(name, "operator[]"))) {
+        return wb_node_around(reader, WB_POINTEE, pointer);
+    }
     if (count > (int)first && !strcmp(name, "operator[]")) {
         node = wb_node_around(reader, WB_ELEMENT, pointer);
         pointer->next = wb_read_code(reader, clang_Cursor_getArgument(call, first));
@@ -230,7 +232,7 @@ wb_read_std_method(struct wb_reader *reader, CXCursor call, CXCursor method)
                read_container_call(reader, call, node, name, first);
     }
     if (pointer_p(node) || class == WB_STD_ITERATOR) {
-        return read_pointer_call(reader, call, node, name, first);
+        return read_pointer_call(reader, call, node, class, name, first);
     }
     return wb_read_evaluation(reader, call, node, first);
 }

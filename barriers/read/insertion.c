@@ -286,7 +286,7 @@ put_nothing(struct insertion *insertion, const struct wb_node *container)
     struct wb_reader *reader = insertion->reader;
     struct wb_node *part = part_for(reader, container, NULL);
 
-    wb_append(&insertion->end, part->type->kind == WB_RECORD ? wb_read_zeros(reader, part) :
+    wb_append(&insertion->end, part->type->kind != WB_POINTER ? wb_read_zeros(reader, part) :
               wb_assignment(reader, insertion->call, part, wb_new_node(reader, WB_NUMBER)));
 }
 

@@ -27,20 +27,24 @@ add_assignment(struct wb_reader *reader, struct wb_node ***end, struct wb_node *
     *end = &node->next;
 }
 
-/* A literal sets what its list does not name to 0. So all VALUEs in it are set to 0 first. */
+/* A literal sets what its list does not name to 0. So all VALUEs in it are set to 0 first, also
+ * those of arrays. */
 static void
 add_zeros(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to)
 {
-    struct wb_record *record = to->type->record;
+    struct wb_record *record;
 
+    while (to->type->kind == WB_ARRAY) to = wb_any_element(reader, to);
+    if (to->type->kind == WB_VALUE) {
+        add_assignment(reader, end, to, wb_new_node(reader, WB_NUMBER));
+        return;
+    }
+    if (to->type->kind != WB_RECORD) return;
+    record = to->type->record;
     if (record->visiting) return;
     record->visiting = true;
     for (struct wb_field *field = record->fields; field; field = field->next) {
-        struct wb_node *member = member_of(reader, to, field);
-        if (field->type->kind == WB_RECORD) add_zeros(reader, end, member);
-        else if (field->type->kind == WB_VALUE) {
-            add_assignment(reader, end, member, wb_new_node(reader, WB_NUMBER));
-        }
+        add_zeros(reader, end, member_of(reader, to, field));
     }
     for (struct wb_base *base = record->bases; base; base = base->next) {
         struct wb_node *part = wb_copy_of(reader, to);
@@ -151,7 +155,7 @@ wb_read_zeros(struct wb_reader *reader, struct wb_node *to)
 {
     struct wb_node *node = wb_new_node(reader, WB_SEQUENCE), **end = &node->child;
 
-    if (to->type && to->type->kind == WB_RECORD) add_zeros(reader, &end, to);
+    if (to->type) add_zeros(reader, &end, to);
     return node;
 }
 

@@ -14,6 +14,11 @@ struct Item {
 
 using Row = std::vector<VALUE>;
 
+struct Group {
+    Item first;
+    Row  row;
+};
+
 struct all {
     std::vector<std::vector<VALUE>>              rows;
     std::vector<Row>                             named;
@@ -26,6 +31,7 @@ struct all {
     std::unique_ptr<Item>                        one;
     std::map<int, VALUE>                         values;
     std::optional<Item>                          perhaps;
+    std::vector<Group>                           groups;
 };
 
 void
@@ -44,6 +50,10 @@ all_mark(void *data)
     if (all->one) rb_gc_mark(all->one->value);
     for (auto &pair : all->values) rb_gc_mark(pair.second);
     if (all->perhaps) rb_gc_mark(all->perhaps->value);
+    for (auto &group : all->groups) {
+        rb_gc_mark(group.first.value);
+        for (VALUE each : group.row) rb_gc_mark(each);
+    }
 }
 
 const rb_data_type_t all_type = {
@@ -125,6 +135,10 @@ structs(VALUE self, VALUE value)
     iterator->second = value; // error values[]
     all->perhaps = Item{value}; // error perhaps[].value
     all->perhaps->value = value; // error perhaps[].value
+    all->groups[0].row.push_back(value); // error groups[].row[]
+    all->groups.push_back(Group{{value}, {}}); // error groups[].first.value
+    all->groups.push_back({{Qnil}, {value}}); // error groups[].row[]
+    all->counts[value] = 1; // error counts[]
     return self;
 }
 
@@ -142,6 +156,12 @@ structs_with_barriers(VALUE self, VALUE value)
     RB_OBJ_WRITTEN(self, Qundef, value);
     all->perhaps = Item{value};
     RB_OBJ_WRITTEN(self, Qundef, value);
+    all->groups.push_back(Group{{value}, {}});
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    all->groups.push_back({});
+    all->counts[value] = 1;
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    all->counts.at(value) = 2;
     all->perhaps.reset();
     all->items.clear();
     return self;
