@@ -25,7 +25,7 @@ graph_put_place(FILE *out, const struct graph *graph, const char *text, size_t l
 
     if (path && path[0] == ' ') path++;
     if (!path || path > end) path = end;
-    shorter = report_short_path(path, graph_directories(&graph->names));
+    shorter = report_short_path(path, graph_fact(&graph->names, "directory"));
     if (shorter > end) shorter = path;
     fwrite(text, 1, (size_t)(path - text), out);
     fwrite(shorter, 1, (size_t)(end - shorter), out);

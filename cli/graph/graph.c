@@ -189,7 +189,7 @@ cli_graph_put_frame(FILE *out, const struct graph_names *names, uint32_t stack)
 {
     const struct heapprof_dump_stack *frame = &names->stacks[stack];
     const char *file =
-        report_short_path(graph_string(names, frame->file), graph_directories(names));
+        report_short_path(graph_string(names, frame->file), graph_fact(names, "directory"));
 
     if (file[0]) fprintf(out, "%s:%"PRIu32" ", file, frame->line);
     fputs(graph_string(names, frame->method), out);
