@@ -274,32 +274,11 @@ lvalue_p(CXCursor cursor)
     return lvalue;
 }
 
-/* "p->*m" where m is known to be &S::a: in an instance of a template. Otherwise NULL. */
-static struct wb_node *
-read_member_pointer(struct wb_reader *reader, const struct wb_cursors *operands)
-{
-    CXCursor address = wb_innermost(operands->items[1]), field = clang_getNullCursor();
-    struct wb_cursors children = {0};
-
-    if (clang_getCursorKind(address) == CXCursor_UnaryOperator) {
-        wb_code_children(address, &children);
-        if (children.count == 1) field = clang_getCursorReferenced(children.items[0]);
-    }
-    free(children.items);
-    if (clang_getCursorKind(field) != CXCursor_FieldDecl) return NULL;
-    struct wb_node *object = wb_read_code(reader, operands->items[0]);
-    struct wb_node *node = wb_node_around(reader, WB_MEMBER, object);
-    node->field = wb_read_field(reader, field);
-    node->type = node->field->type;
-    node->arrow = canonical_kind(operands->items[0]) == CXType_Pointer;
-    return node;
-}
-
 static struct wb_node *
 read_binary(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
 {
     struct wb_node *named = member_pointer_p(cursor, children) ?
-                            read_member_pointer(reader, children) : NULL;
+                            wb_read_member_pointer(reader, children) : NULL;
 
     if (named) return named;
     bool member = member_pointer_p(cursor, children);

@@ -7,8 +7,8 @@
  *     auto &[k, x] = p->pair; x = v;            VALUE &x = p->pair[?]; x = v;
  *
  * A container is read as an array of its VALUEs, of structs or of pointers: it does not matter
- * where its elements are. So are a pair, a tuple, an optional and an atomic. An iterator is read as a
- * pointer to any element, and so is a smart pointer. A method that is not known stores nothing.
+ * where its elements are. So are a pair, a tuple, an optional and an atomic. An iterator is read as
+ * a pointer to any element, and so is a smart pointer. A method that is not known stores nothing.
  *
  * libclang says of an element that it is an unsigned long. That it is a VALUE is known from the
  * declaration of the container, so the type of a node counts rather than that of its cursor.

@@ -126,6 +126,27 @@ wb_read_object(struct wb_reader *reader, CXCursor call, CXCursor method)
            wb_node_around(reader, WB_ADDRESS, node);
 }
 
+struct wb_node *
+wb_read_member_pointer(struct wb_reader *reader, const struct wb_cursors *operands)
+{
+    CXCursor address = wb_innermost(operands->items[1]), field = clang_getNullCursor();
+    CXType object = clang_getCanonicalType(clang_getCursorType(operands->items[0]));
+    struct wb_cursors children = {0};
+
+    if (clang_getCursorKind(address) == CXCursor_UnaryOperator) {
+        wb_code_children(address, &children);
+        if (children.count == 1) field = clang_getCursorReferenced(children.items[0]);
+    }
+    free(children.items);
+    if (clang_getCursorKind(field) != CXCursor_FieldDecl) return NULL;
+    struct wb_node *node = wb_node_around(reader, WB_MEMBER,
+                                          wb_read_code(reader, operands->items[0]));
+    node->field = wb_read_field(reader, field);
+    node->type = node->field->type;
+    node->arrow = object.kind == CXType_Pointer;
+    return node;
+}
+
 /* ---- variables ---- */
 
 /* A variable of type auto & is a reference to what it is bound to; one that holds an iterator is a

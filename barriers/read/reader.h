@@ -138,7 +138,7 @@ bool wb_value_p(struct wb_reader *reader, CXType type);
 /* True for a reference, except that to a VALUE that is const: it is like the VALUE. */
 bool wb_reference_p(struct wb_reader *reader, CXType type);
 
-/* What a class of std is for us. A list may also be a set or an optional; a tuple is also a pair. */
+/* What a class of std is for us. A list may also be a set or an optional; a tuple, a pair. */
 enum wb_std_class {
     WB_STD_OTHER, WB_STD_LIST, WB_STD_MAP, WB_STD_TUPLE,
     WB_STD_POINTER,    /* a smart one */
@@ -248,6 +248,10 @@ void wb_make_function(struct wb_node *closure);
 struct wb_variable *wb_self_of(struct wb_reader *reader, CXCursor method);
 struct wb_node *wb_read_self(struct wb_reader *reader);
 struct wb_node *wb_read_object(struct wb_reader *reader, CXCursor call, CXCursor method);
+
+/* "p->*m" where m is known to be &S::a: in an instance of a template. Otherwise NULL. */
+struct wb_node *wb_read_member_pointer(struct wb_reader *reader,
+                                       const struct wb_cursors *operands);
 
 /* Gives a variable the type that its value has for us. node: its declaration. */
 void wb_declare_as(struct wb_reader *reader, CXCursor declaration, struct wb_node *node);

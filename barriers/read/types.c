@@ -193,8 +193,8 @@ owned_type(CXType type)
            clang_Type_getTemplateArgumentAsType(type, 0) : owned;
 }
 
-/* A container of VALUEs, of structs, or of pointers to these, is like an array of them. Returns NULL
- * for any other. */
+/* A container of VALUEs, of structs, or of pointers to these, is like an array of them. Returns
+ * NULL for any other. */
 static struct wb_type *
 read_container(struct wb_reader *reader, CXType type, CXType element)
 {
