@@ -136,6 +136,7 @@ class TestHeapprofAt < Test::Unit::TestCase
         assert_equal "heapprof start: process #{pid}: at=: this process has no limit of memory, of which a mark could be a part; " \
                      "give a size, such as at=512m\n", ran.err
         assert_refused 1, /process #{pid}: it is not profiled$/, "stop", pid
+        assert_equal 0, heapprof("start", pid, "--at=85%/4000m").status
       end
     end
   end

@@ -387,6 +387,7 @@ class TestHeapProfMarks < Test::Unit::TestCase
       omit "this machine's processes have a limit of memory" if ran.err.empty?
       assert_equal ["1\n", "ruby: heap profiler: RUBY_HEAPPROF: at=: this process has no limit of memory, of which a mark could be a " \
                            "part; give a size, such as at=512m\n"], [ran.out, ran.err]
+      assert_match(/ a part; the marks that are sizes count$/, run_marked("puts 1", "at=85%/4000m").err)
     end
   end
 

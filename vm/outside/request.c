@@ -70,7 +70,8 @@ refusal_of(const struct heapprof_options *options)
         return "every and signal have to be set when a program starts";
     if (options->memcheck) return "memcheck has to be set when a program starts";
     if (options->at[0] && !options->out[0]) return "out= has no file name, which at needs";
-    const char *refusal = options->at[0] ? rb_heapprof_marks_remark(options) : NULL;
+    bool shares = options->at[0] && !rb_heapprof_marks_size_p(options);
+    const char *refusal = shares ? rb_heapprof_marks_remark(options) : NULL;
     if (refusal || rb_heapprof_on) return refusal;
     return options->malloc_all ? rb_heapprof_gc_malloc_all_refusal() : NULL;
 }

@@ -516,6 +516,15 @@ rb_heapprof_marks_check(const struct heapprof_options *options, const char *dire
     return rb_heapprof_file_check(path);
 }
 
+bool
+rb_heapprof_marks_size_p(const struct heapprof_options *options)
+{
+    bool size = false;
+
+    for (int i = 0; i < HEAPPROF_MARKS; i++) size = size || options->at[i] > 100;
+    return size;
+}
+
 const char *
 rb_heapprof_marks_remark(const struct heapprof_options *options)
 {
@@ -526,9 +535,12 @@ rb_heapprof_marks_remark(const struct heapprof_options *options)
         share = share || (options->at[i] > 0 && options->at[i] <= 100);
     if (!share) return NULL;
     rb_heapprof_memory_use(&use, NULL);
-    return use.limit ? NULL
-                     : "at=: this process has no limit of memory, of which a mark could be a part; "
-                       "give a size, such as at=512m";
+    if (use.limit) return NULL;
+    return rb_heapprof_marks_size_p(options)
+        ? "at=: this process has no limit of memory, of which a mark could be a part; the marks "
+          "that are sizes count"
+        : "at=: this process has no limit of memory, of which a mark could be a part; give a "
+          "size, such as at=512m";
 }
 
 /* Waits for nobody: our thread may call this, for a process outside. The gauge thread ends by

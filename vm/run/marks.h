@@ -8,6 +8,9 @@
 /* Returns one line that says what this process cannot do of that; NULL if it can all. */
 const char *rb_heapprof_marks_remark(const struct heapprof_options *options);
 
+/* Whether a mark is a size, which needs no limit. */
+bool rb_heapprof_marks_size_p(const struct heapprof_options *options);
+
 /* Whether memory is watched already. */
 bool rb_heapprof_marks_on_p(void);
 
