@@ -10,7 +10,8 @@
  *
  *     conditions.c what a condition says of a VALUE; asks flow.c for its value
  *     truth.c      what it says of a store: store() says whether it has stored
- *     stores.c     stores that need a barrier, barriers, and the GC that may start between them
+ *     stores.c     stores that need a barrier, and the GC that may start before it
+ *     barriers.c   barriers, and the stores that they answer
  *     pointers.c   memory that becomes an object's, or moves to another object
  *     memory.c     what is at an address
  *
@@ -228,6 +229,17 @@ void wb_note_update(struct wb_frame *frame, const struct wb_state *state,
 /* A store of a called function, in symbols of the caller. */
 void wb_replay_store(struct wb_frame *frame, struct wb_state *state, const struct wb_store *store);
 
+/* True if no object owns the memory of the store yet. */
+bool wb_ownerless_p(const struct wb_state *state, const struct wb_store *store);
+
+/* A GC may start here. why: the name of the function that may start it. */
+void wb_gc_point(struct wb_frame *frame, struct wb_state *state, const char *why);
+
+/* The function ends. state: the join of all states in which it returns. */
+void wb_end_function(struct wb_frame *frame, struct wb_state *state);
+
+/* ---- barriers.c ---- */
+
 /* A barrier for that object and value. value NULL: any. */
 void wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
                 struct wb_symbol *value);
@@ -243,12 +255,6 @@ void wb_assume_not_stored(struct wb_frame *frame, struct wb_state *state,
 
 /* From here on the object needs no barriers. */
 void wb_unprotect(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object);
-
-/* A GC may start here. why: the name of the function that may start it. */
-void wb_gc_point(struct wb_frame *frame, struct wb_state *state, const char *why);
-
-/* The function ends. state: the join of all states in which it returns. */
-void wb_end_function(struct wb_frame *frame, struct wb_state *state);
 
 /* ---- pointers.c ---- */
 

@@ -1,4 +1,4 @@
-/* stores.c - stores of VALUEs into the data of objects, and their barriers.
+/* stores.c - stores of VALUEs into the data of objects, which wait for their barriers.
  *
  *     store --> waits --barrier--> done
  *                 |
@@ -86,9 +86,8 @@ wb_owning_type(const struct wb_state *state, struct wb_symbol *address)
     return field && known && wb_marked_p(field, known) ? known : NULL;
 }
 
-/* True if no object owns the memory yet. */
-static bool
-ownerless_p(const struct wb_state *state, const struct wb_store *store)
+bool
+wb_ownerless_p(const struct wb_state *state, const struct wb_store *store)
 {
     struct wb_symbol *base = wb_base_of(store->address);
 
@@ -343,7 +342,7 @@ may_need_barrier_p(struct wb_frame *frame, const struct wb_state *state,
                    const struct wb_store *store)
 {
     if (wb_on_stack_p(wb_base_of(store->address))) return false;
-    if (ownerless_p(state, store) || wb_owning_type(state, store->address)) return true;
+    if (wb_ownerless_p(state, store) || wb_owning_type(state, store->address)) return true;
     return left_to_callers_p(frame, store->address);
 }
 
@@ -381,7 +380,7 @@ enter_store(struct wb_frame *frame, struct wb_state *state, struct wb_store *sto
     wb_note_outside(frame, store->address, store->value, &store->place);
     if (!may_need_barrier_p(frame, state, store)) return;
     if (store->value == wb_parent_of(state, store->address)) note_itself(store->address);
-    if (!store->excuse && !ownerless_p(state, store)) store->excuse = why_harmless(state, store);
+    if (!store->excuse && !wb_ownerless_p(state, store)) store->excuse = why_harmless(state, store);
     if (store->late) resolve_store(frame, state, store, store->why);
     else wb_add_store(frame->flow->arena, &state->stores, store);
 }
@@ -537,147 +536,7 @@ wb_replay_store(struct wb_frame *frame, struct wb_state *state, const struct wb_
     else again->early = store->early && !state->collected;
 }
 
-/* ---- barriers ---- */
-
-/* True if they are the same address, except that the first may have any element where the other one
- * has the element of a variable index. */
-static bool
-among_elements_p(const struct wb_symbol *any, const struct wb_symbol *one)
-{
-    for (; any != one; any = any->of, one = one->of) {
-        bool index = any->kind == WB_S_INDEX && !any->what && any->number < 0 && one->number < 0;
-        bool same = any->what == one->what && any->number == one->number;
-        if (any->kind != one->kind || !any->of || !one->of || !(index || same)) return false;
-    }
-    return true;
-}
-
-/* True if all elements of an array were copied, and the value is of one of them, by a variable
- * index: there is a barrier for each. */
-static bool
-element_p(const struct wb_store *store, const struct wb_symbol *value)
-{
-    const struct wb_symbol *from = store->value;
-
-    if (value->kind != WB_S_LOAD) return false;
-    return among_elements_p(store->address, value->of) ||
-           (from->kind == WB_S_LOAD && among_elements_p(from->of, value->of));
-}
-
-/* True for p->self, where p is the object's data. */
-static bool
-itself_p(const struct wb_state *state, const struct wb_symbol *object,
-         const struct wb_symbol *parent)
-{
-    const struct wb_field *field = object->kind == WB_S_LOAD ? wb_field_of(object->of) : NULL;
-
-    return field && field->itself && wb_parent_of(state, object->of) == parent;
-}
-
-static bool
-answers_p(const struct wb_state *state, const struct wb_store *store,
-          const struct wb_symbol *object, const struct wb_symbol *value)
-{
-    const struct wb_symbol *parent = wb_parent_of(state, store->address);
-
-    if (object && parent && parent != object && !itself_p(state, object, parent)) return false;
-    return !value || value == store->value || element_p(store, value) ||
-           (value->kind == WB_S_LOAD && value->of == store->address);
-}
-
-static bool
-waits_p(const struct wb_stores *stores, const struct wb_store *store)
-{
-    while (stores && stores->store != store) stores = stores->next;
-    return stores != NULL;
-}
-
-/* Drops the stores that a barrier answers. object, value NULL: any. by: those alone that it has
- * stored; NULL: all. */
-static void
-remove_answered(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
-                struct wb_symbol *value, const struct wb_condition *by)
-{
-    const struct wb_stores *stores = state->stores;
-
-    state->stores = NULL;
-    for (; stores; stores = stores->next) {
-        const struct wb_store *store = stores->store;
-        bool others = by && (waits_p(by->earlier, store) || !waits_p(by->stored, store) ||
-                             wb_guarded_classes(store, by->truth) != WB_ANY_CLASS);
-        if (others || ownerless_p(state, store) || !answers_p(state, store, object, value))
-            wb_add_store(frame->flow->arena, &state->stores, store);
-    }
-}
-
-/* True for a value that is the same one wherever it has this name. An element of an array by a
- * variable index is not. */
-static bool
-lasting_p(const struct wb_symbol *value)
-{
-    for (; value; value = value->of) {
-        if (value->kind == WB_S_EITHER) return false;
-        if (value->kind == WB_S_INDEX && value->number < 0) return false;
-    }
-    return true;
-}
-
-void
-wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
-           struct wb_symbol *value)
-{
-    struct wb_objects *barriers_seen = WB_NEW(frame->flow->arena, struct wb_objects);
-
-    *barriers_seen = (struct wb_objects){ .object = object, .data = value,
-                                          .next = frame->barriers_seen };
-    frame->barriers_seen = barriers_seen;
-    if (object && value && lasting_p(value)) {
-        wb_add_told(frame->flow->arena, state, object, value);
-    }
-    remove_answered(frame, state, object, value, NULL);
-    if (!state->collected && wb_of_parameter_p(object, frame->function)) {
-        struct wb_objects *barrier = WB_NEW(frame->flow->arena, struct wb_objects);
-        *barrier = (struct wb_objects){ .object = object, .data = value,
-                                        .next = frame->summary->barriers };
-        frame->summary->barriers = barrier;
-    }
-}
-
-/* Variables that have the value have a constant from here on. */
-static void
-forget_value(struct wb_frame *frame, struct wb_state *state, const struct wb_symbol *value)
-{
-    struct wb_symbol *constant = wb_symbol(&frame->flow->symbols, WB_S_CONSTANT, NULL, NULL, 0);
-    const struct wb_binding *binding = state->bindings;
-
-    for (; binding; binding = binding->next) {
-        if (binding->value != value || binding->address->kind != WB_S_LOCAL) continue;
-        if (wb_bound(state, binding->address) != value) continue;
-        wb_bind(frame->flow->arena, state, binding->address, constant);
-    }
-}
-
-void
-wb_assume_no_object(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
-                    struct wb_symbol *value)
-{
-    remove_answered(frame, state, object, value, NULL);
-    if (value) forget_value(frame, state, value);
-}
-
-void
-wb_assume_not_stored(struct wb_frame *frame, struct wb_state *state,
-                     const struct wb_condition *condition, const struct wb_objects *barrier)
-{
-    remove_answered(frame, state, barrier->object, barrier->data, condition);
-}
-
-void
-wb_unprotect(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object)
-{
-    remove_answered(frame, state, object, NULL, NULL);
-    wb_add_unprotected(frame->flow->arena, state, object);
-}
+/* ---- a GC, and the end ---- */
 
 static void
 note_limit(struct wb_frame *frame, const struct wb_stores *stores)
@@ -694,7 +553,7 @@ wb_gc_point(struct wb_frame *frame, struct wb_state *state, const char *why)
     note_limit(frame, stores);
     state->stores = NULL;
     for (; stores; stores = stores->next) {
-        if (ownerless_p(state, stores->store)) {
+        if (wb_ownerless_p(state, stores->store)) {
             wb_add_store(frame->flow->arena, &state->stores, stores->store);
         }
         else resolve_store(frame, state, stores->store, why);
@@ -711,9 +570,9 @@ wb_end_function(struct wb_frame *frame, struct wb_state *state)
     for (const struct wb_stores *stores = state->stores; stores; stores = stores->next) {
         const struct wb_store *store = stores->store;
         if (left_to_callers_p(frame, store->address) ||
-            (!frame->escapes && ownerless_p(state, store))) {
+            (!frame->escapes && wb_ownerless_p(state, store))) {
             defer_to_callers(frame, state, store, store->late, store->why);
         }
-        else if (!ownerless_p(state, store)) resolve_store(frame, state, store, NULL);
+        else if (!wb_ownerless_p(state, store)) resolve_store(frame, state, store, NULL);
     }
 }

@@ -1,0 +1,146 @@
+/* barriers.c - barriers, and which of the stores that wait for one they answer. A store is answered,
+ * too, where the object or the value turns out to be none.
+ */
+#include "barriers/flow/flow.h"
+
+#include "barriers/flow/guards.h"
+
+/* True if they are the same address, except that the first may have any element where the other one
+ * has the element of a variable index. */
+static bool
+among_elements_p(const struct wb_symbol *any, const struct wb_symbol *one)
+{
+    for (; any != one; any = any->of, one = one->of) {
+        bool index = any->kind == WB_S_INDEX && !any->what && any->number < 0 && one->number < 0;
+        bool same = any->what == one->what && any->number == one->number;
+        if (any->kind != one->kind || !any->of || !one->of || !(index || same)) return false;
+    }
+    return true;
+}
+
+/* True if all elements of an array were copied, and the value is of one of them, by a variable
+ * index: there is a barrier for each. */
+static bool
+element_p(const struct wb_store *store, const struct wb_symbol *value)
+{
+    const struct wb_symbol *from = store->value;
+
+    if (value->kind != WB_S_LOAD) return false;
+    return among_elements_p(store->address, value->of) ||
+           (from->kind == WB_S_LOAD && among_elements_p(from->of, value->of));
+}
+
+/* True for p->self, where p is the object's data. */
+static bool
+itself_p(const struct wb_state *state, const struct wb_symbol *object,
+         const struct wb_symbol *parent)
+{
+    const struct wb_field *field = object->kind == WB_S_LOAD ? wb_field_of(object->of) : NULL;
+
+    return field && field->itself && wb_parent_of(state, object->of) == parent;
+}
+
+static bool
+answers_p(const struct wb_state *state, const struct wb_store *store,
+          const struct wb_symbol *object, const struct wb_symbol *value)
+{
+    const struct wb_symbol *parent = wb_parent_of(state, store->address);
+
+    if (object && parent && parent != object && !itself_p(state, object, parent)) return false;
+    return !value || value == store->value || element_p(store, value) ||
+           (value->kind == WB_S_LOAD && value->of == store->address);
+}
+
+static bool
+waits_p(const struct wb_stores *stores, const struct wb_store *store)
+{
+    while (stores && stores->store != store) stores = stores->next;
+    return stores != NULL;
+}
+
+/* Drops the stores that a barrier answers. object, value NULL: any. by: those alone that it has
+ * stored; NULL: all. */
+static void
+remove_answered(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
+                struct wb_symbol *value, const struct wb_condition *by)
+{
+    const struct wb_stores *stores = state->stores;
+
+    state->stores = NULL;
+    for (; stores; stores = stores->next) {
+        const struct wb_store *store = stores->store;
+        bool others = by && (waits_p(by->earlier, store) || !waits_p(by->stored, store) ||
+                             wb_guarded_classes(store, by->truth) != WB_ANY_CLASS);
+        if (others || wb_ownerless_p(state, store) || !answers_p(state, store, object, value))
+            wb_add_store(frame->flow->arena, &state->stores, store);
+    }
+}
+
+/* True for a value that is the same one wherever it has this name. An element of an array by a
+ * variable index is not. */
+static bool
+lasting_p(const struct wb_symbol *value)
+{
+    for (; value; value = value->of) {
+        if (value->kind == WB_S_EITHER) return false;
+        if (value->kind == WB_S_INDEX && value->number < 0) return false;
+    }
+    return true;
+}
+
+void
+wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
+           struct wb_symbol *value)
+{
+    struct wb_objects *barriers_seen = WB_NEW(frame->flow->arena, struct wb_objects);
+
+    *barriers_seen = (struct wb_objects){ .object = object, .data = value,
+                                          .next = frame->barriers_seen };
+    frame->barriers_seen = barriers_seen;
+    if (object && value && lasting_p(value)) {
+        wb_add_told(frame->flow->arena, state, object, value);
+    }
+    remove_answered(frame, state, object, value, NULL);
+    if (!state->collected && wb_of_parameter_p(object, frame->function)) {
+        struct wb_objects *barrier = WB_NEW(frame->flow->arena, struct wb_objects);
+        *barrier = (struct wb_objects){ .object = object, .data = value,
+                                        .next = frame->summary->barriers };
+        frame->summary->barriers = barrier;
+    }
+}
+
+/* Variables that have the value have a constant from here on. */
+static void
+forget_value(struct wb_frame *frame, struct wb_state *state, const struct wb_symbol *value)
+{
+    struct wb_symbol *constant = wb_symbol(&frame->flow->symbols, WB_S_CONSTANT, NULL, NULL, 0);
+    const struct wb_binding *binding = state->bindings;
+
+    for (; binding; binding = binding->next) {
+        if (binding->value != value || binding->address->kind != WB_S_LOCAL) continue;
+        if (wb_bound(state, binding->address) != value) continue;
+        wb_bind(frame->flow->arena, state, binding->address, constant);
+    }
+}
+
+void
+wb_assume_no_object(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
+                    struct wb_symbol *value)
+{
+    remove_answered(frame, state, object, value, NULL);
+    if (value) forget_value(frame, state, value);
+}
+
+void
+wb_assume_not_stored(struct wb_frame *frame, struct wb_state *state,
+                     const struct wb_condition *condition, const struct wb_objects *barrier)
+{
+    remove_answered(frame, state, barrier->object, barrier->data, condition);
+}
+
+void
+wb_unprotect(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object)
+{
+    remove_answered(frame, state, object, NULL, NULL);
+    wb_add_unprotected(frame->flow->arena, state, object);
+}
