@@ -1,5 +1,5 @@
-/* barriers.c - barriers, and which of the stores that wait for one they answer. A store is answered,
- * too, where the object or the value turns out to be none.
+/* barriers.c - barriers, and which of the stores that wait for one they answer. A store is
+ * answered, too, where the object or the value turns out to be none.
  */
 #include "barriers/flow/flow.h"
 
