@@ -6,8 +6,11 @@
  *   I3  What cannot be read is not kept, and is read again. */
 #include "attach/label_sets.h"
 
+#include <time.h>
+
 enum {
     TRIES = 3,          /* the tables may move while they are read */
+    PAUSES_MOST = 100,  /* of a millisecond each, of all reading */
     LEASE_STEPS = 64,   /* of blocks inside of each other */
     LATE_STEPS = 255
 };
@@ -97,7 +100,7 @@ find_texts(const struct attach_label_sets *sets, struct label_texts *texts)
     return true;
 }
 
-/* Reads the text of a set of the target. Returns false if there is no such set. */
+/* Reads the text of a set of the target. Returns false if it is not there. */
 static bool
 read_text(const struct attach_label_sets *sets, const struct label_texts *texts, uint32_t number,
           char *text, size_t *length)
@@ -106,9 +109,7 @@ read_text(const struct attach_label_sets *sets, const struct label_texts *texts,
     unsigned char copy[ATTACH_LAYOUT_TYPE_MOST];
     uint64_t string = texts->strings + (uint64_t)number * places->string_bytes;
 
-    if (number >= texts->end ||
-        !attach_target_read(sets->vm->target, string, copy, places->string_bytes))
-        return false;
+    if (!attach_target_read(sets->vm->target, string, copy, places->string_bytes)) return false;
     uint64_t offset = attach_field_get(&places->text_offset, copy);
     *length = attach_field_get(&places->text_length, copy);
     return *length <= HEAPPROF_LABEL_TEXT_BYTES && *length <= texts->used &&
@@ -144,6 +145,19 @@ add_text(struct attach_label_sets *sets, const char *text, size_t length)
     return set;
 }
 
+/* A table that has moved, and that the target does not say yet where: the kernel may run others
+ * between the two. Returns false if that was waited for often enough. */
+static bool
+pause_p(struct attach_label_sets *sets)
+{
+    const struct timespec millisecond = {.tv_nsec = 1000000};
+
+    if (sets->pauses == PAUSES_MOST) return false;
+    sets->pauses++;
+    nanosleep(&millisecond, NULL);
+    return true;
+}
+
 /* The set of ours that is the same as this one of the target; 0 if it cannot be read (I3). */
 static uint32_t
 find_set(struct attach_label_sets *sets, uint32_t number)
@@ -154,12 +168,15 @@ find_set(struct attach_label_sets *sets, uint32_t number)
 
     if (number == 0 || number > HEAPPROF_LABEL_SETS) return 0;
     if (number < sets->known_capacity && sets->known[number]) return sets->known[number];
-    for (int i = 0; i < TRIES; i++) {
-        if (!find_texts(sets, &before)) return 0;
+    for (int moves = 0; moves < TRIES;) {
+        if (!find_texts(sets, &before) || number >= before.end) return 0;
         bool read = read_text(sets, &before, number, text, &length);
         if (!find_texts(sets, &after)) return 0;
-        if (before.bytes != after.bytes || before.strings != after.strings) continue;
-        uint32_t set = read ? add_text(sets, text, length) : 0;
+        bool moved = before.bytes != after.bytes || before.strings != after.strings;
+        moves += moved;
+        if (!moved && !read && !pause_p(sets)) return 0;
+        if (moved || !read) continue;
+        uint32_t set = add_text(sets, text, length);
         if (set && HEAPPROF_MEM_GROW(sets->ours.texts.mem, sets->known, sets->known_capacity,
                                      (size_t)number + 1))
             sets->known[number] = set;

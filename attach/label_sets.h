@@ -23,6 +23,7 @@ struct attach_label_places {
 struct attach_label_sets {
     struct attach_vm *vm;
     bool     there;                    /* the target says where its labels are */
+    unsigned pauses;                   /* how often a table was waited for */
     struct attach_label_places places;
     struct heapprof_label_sets ours;
     uint32_t *known;                   /* by set of the target: the same set of ours; 0: not read */

@@ -123,6 +123,19 @@ class TestHeapprofLabels < Test::Unit::TestCase
     end
   end
 
+  # The kernel has moved a table, and the target has not noted yet where it is: strace makes that moment long.
+  def test_sets_are_read_while_a_table_moves
+    omit "strace is not there" unless system("strace", "-o", File::NULL, "true", out: File::NULL, err: File::NULL)
+    slow = %w[strace -D -f -q -o /dev/null -e trace=mremap -e inject=mremap:delay_exit=20000]
+    labelled(<<~'RUBY', ruby: slow + RUBY) do |pid|
+      asleep(Thread.new { HP.label(endpoint: "/first") { Thread.current.name = "first"; sleep } })
+      $ready.call
+      (0..).each { |i| HP.label(tenant: "t#{i % 97}", shard: "s#{i % 61}", endpoint: "/e") { i } }
+    RUBY
+      20.times { assert_equal({ "endpoint" => "/first" }, labels_by_name(pid)["first"]) }
+    end
+  end
+
   # ---- record ----
 
   BUSY = <<~'RUBY'
