@@ -21,6 +21,23 @@ class TestHeapprofAt < Test::Unit::TestCase
     end
   RUBY
 
+  # A copy of a process that writes all objects goes on when the process has ended.
+  def in_directory
+    super do |directory|
+      yield directory
+    ensure
+      sleep 0.005 while works_in?(File.realpath(directory))
+    end
+  end
+
+  def works_in?(directory)
+    Dir["/proc/[0-9]*/cwd"].any? do |path|
+      File.readlink(path) == directory && path[/\d+/].to_i != Process.pid
+    rescue SystemCallError
+      false
+    end
+  end
+
   def assert_marked(first, pid, *options)
     ran = heapprof("start", pid, *options)
     assert_equal [0, ""], [ran.status, ran.err]

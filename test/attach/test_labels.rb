@@ -126,7 +126,7 @@ class TestHeapprofLabels < Test::Unit::TestCase
   # The kernel has moved a table, and the target has not noted yet where it is: strace makes that moment long.
   def test_sets_are_read_while_a_table_moves
     omit "strace is not there" unless system("strace", "-o", File::NULL, "true", out: File::NULL, err: File::NULL)
-    slow = %w[strace -D -f -q -o /dev/null -e trace=mremap -e inject=mremap:delay_exit=20000]
+    slow = ["sh", "-c", 'exec strace -D -f -q -o /dev/null -e trace=mremap -e inject=mremap:delay_exit=20000 "$@" 2>/dev/null', "sh"]
     labelled(<<~'RUBY', ruby: slow + RUBY) do |pid|
       asleep(Thread.new { HP.label(endpoint: "/first") { Thread.current.name = "first"; sleep } })
       $ready.call
