@@ -22,67 +22,63 @@ wb_bind(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *addres
     state->bindings = binding;
 }
 
-static void
-add_object(struct wb_arena *arena, const struct wb_objects **objects, struct wb_symbol *object)
+static bool
+among_p(const struct wb_objects *objects, const struct wb_symbol *object,
+        const struct wb_symbol *data)
 {
-    struct wb_objects *added = WB_NEW(arena, struct wb_objects);
-
-    *added = (struct wb_objects){ .object = object, .next = *objects };
-    *objects = added;
+    while (objects && (objects->object != object || objects->data != data)) objects = objects->next;
+    return objects != NULL;
 }
 
-static bool
-among_p(const struct wb_objects *objects, const struct wb_symbol *object)
+static void
+add_object(struct wb_arena *arena, const struct wb_objects **objects, struct wb_symbol *object,
+           struct wb_symbol *data)
 {
-    while (objects && objects->object != object) objects = objects->next;
-    return objects != NULL;
+    if (among_p(*objects, object, data)) return;
+    struct wb_objects *added = WB_NEW(arena, struct wb_objects);
+    *added = (struct wb_objects){ .object = object, .data = data, .next = *objects };
+    *objects = added;
 }
 
 bool
 wb_fresh_p(const struct wb_state *state, const struct wb_symbol *object)
 {
-    return among_p(state->fresh, object);
+    return among_p(state->fresh, object, NULL);
 }
 
 void
 wb_add_fresh(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object)
 {
-    if (!wb_fresh_p(state, object)) add_object(arena, &state->fresh, object);
+    add_object(arena, &state->fresh, object, NULL);
 }
 
 bool
 wb_unprotected_p(const struct wb_state *state, const struct wb_symbol *object)
 {
-    return among_p(state->unprotected, object);
+    return among_p(state->unprotected, object, NULL);
 }
 
 void
 wb_add_unprotected(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object)
 {
-    if (!wb_unprotected_p(state, object)) add_object(arena, &state->unprotected, object);
+    add_object(arena, &state->unprotected, object, NULL);
 }
 
 bool
 wb_told_p(const struct wb_state *state, const struct wb_symbol *object,
           const struct wb_symbol *value)
 {
-    const struct wb_objects *told = state->told;
-
-    while (told && (told->object != object || told->data != value)) told = told->next;
-    return told != NULL;
+    return among_p(state->told, object, value);
 }
 
 void
 wb_add_told(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object,
             struct wb_symbol *value)
 {
-    if (wb_told_p(state, object, value)) return;
-    struct wb_objects *added = WB_NEW(arena, struct wb_objects);
-    *added = (struct wb_objects){ .object = object, .data = value, .next = state->told };
-    state->told = added;
+    add_object(arena, &state->told, object, value);
 }
 
-/* Keeps the objects that are in both lists. */
+/* Keeps what is in both lists. */
 static void
 intersect_objects(struct wb_arena *arena, const struct wb_objects **into,
                   const struct wb_objects *other)
@@ -92,7 +88,9 @@ intersect_objects(struct wb_arena *arena, const struct wb_objects **into,
     if (objects == other) return;
     *into = NULL;
     for (; objects; objects = objects->next) {
-        if (among_p(other, objects->object)) add_object(arena, into, objects->object);
+        if (among_p(other, objects->object, objects->data)) {
+            add_object(arena, into, objects->object, objects->data);
+        }
     }
 }
 
@@ -100,16 +98,9 @@ void
 wb_keep_common_objects(struct wb_arena *arena, struct wb_state *state,
                        const struct wb_state *other)
 {
-    const struct wb_objects *told = state->told;
-
-    if (told != other->told) state->told = NULL;
-    for (; told && told != other->told; told = told->next) {
-        if (wb_told_p(other, told->object, told->data)) {
-            wb_add_told(arena, state, told->object, told->data);
-        }
-    }
     intersect_objects(arena, &state->fresh, other->fresh);
     intersect_objects(arena, &state->unprotected, other->unprotected);
+    intersect_objects(arena, &state->told, other->told);
 }
 
 static const struct wb_objects *

@@ -170,6 +170,17 @@ told_on_one_path(VALUE self, VALUE value, VALUE other)
 }
 
 VALUE
+told_before_the_paths(VALUE self, VALUE value, VALUE other)
+{
+    struct pair *pair = get_pair(self);
+
+    RB_OBJ_WRITE(self, &pair->first, value);
+    if (RTEST(other)) RB_OBJ_WRITE(self, &pair->second, other);
+    pair->list[0] = value; // note list[]
+    return self;
+}
+
+VALUE
 told_of_another_element(VALUE self, VALUE *values, int count)
 {
     struct pair *pair = get_pair(self);
