@@ -225,15 +225,11 @@ void
 wb_note_passed(struct wb_frame *frame, struct wb_function *function, unsigned number,
                struct wb_symbol *value, const struct wb_node *node)
 {
-    static const char *const registering[] = {
-        "rb_gc_mark_and_move", "rb_gc_mark_locations", "rb_gc_register_address",
-        "rb_global_variable",
-    };
     static const char *const freeing[] = {"free", "rb_ensure", "realloc", "ruby_xfree"};
     struct wb_program *program = frame->flow->program;
     struct wb_record *record = node->type ? wb_pointed(node->type) : NULL;
 
-    if (WB_ONE_OF_P(function, registering)) hold(program, value);
+    if (wb_registers_p(function)) hold(program, value);
     if (value->kind == WB_S_LOAD && wb_holds_p(function, number)) hold(program, value->of);
     if (record && !function->body && !function->foreign) record->given = true;
     if (WB_ONE_OF_P(function, freeing)) wb_note_freed(frame, value);

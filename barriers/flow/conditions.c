@@ -102,15 +102,6 @@ tested_value(struct wb_frame *frame, struct wb_state *state, const struct wb_nod
 
 /* ---- where there is no object ---- */
 
-/* A constant that is no object, such as Qtrue, or the number of a type that has no objects. */
-static bool
-constant_p(const struct wb_node *node, int64_t *number)
-{
-    node = wb_without_casts(node);
-    if (node->kind == WB_NUMBER) *number = node->number;
-    return node->kind == WB_NUMBER;
-}
-
 bool
 wb_type_of_no_object_p(int64_t type)
 {
@@ -137,8 +128,8 @@ equal_to_none(struct wb_frame *frame, struct wb_state *state, const struct wb_no
 {
     int64_t number;
 
-    if (!constant_p(other, &number)) {
-        return constant_p(one, &number) ? equal_to_none(frame, state, other, one) : NULL;
+    if (!wb_number_p(other, &number)) {
+        return wb_number_p(one, &number) ? equal_to_none(frame, state, other, one) : NULL;
     }
     const struct wb_node *typed = wb_typed_by(one);
     if (!typed) return named_value(frame, state, wb_without_casts(one));
@@ -153,7 +144,7 @@ type_test_p(const struct wb_node *node)
     int64_t type;
 
     return node->kind == WB_CALL && node->function && WB_ONE_OF_P(node->function, names) &&
-           node->child && node->child->next && constant_p(node->child->next, &type) &&
+           node->child && node->child->next && wb_number_p(node->child->next, &type) &&
            wb_type_of_no_object_p(type);
 }
 
@@ -165,13 +156,13 @@ wb_assume_checked(struct wb_frame *frame, struct wb_state *state, const struct w
     int64_t type;
 
     if (!WB_ONE_OF_P(call->function, names) || !call->child || !call->child->next) return;
-    if (constant_p(call->child->next, &type) && wb_type_of_no_object_p(type)) {
+    if (wb_number_p(call->child->next, &type) && wb_type_of_no_object_p(type)) {
         wb_assume_no_object(frame, state, NULL, value);
     }
 }
 
-/* The VALUE that is no object where the condition is as truth says. Returns NULL if there is none.
- */
+/* The condition is true, or it is not: truth says which. Returns the VALUE that is no object then, or
+ * NULL. */
 static struct wb_symbol *
 never_object(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node, bool truth)
 {

@@ -150,6 +150,9 @@ struct wb_operands {
 struct wb_symbol *wb_test_of(struct wb_frame *frame, struct wb_state *state,
                              const struct wb_node *node, const struct wb_operands *operands);
 
+/* Whether the node is a number that stands in the source, such as Qtrue. Sets the number. */
+bool wb_number_p(const struct wb_node *node, int64_t *number);
+
 /* The same for NIL_P and RTEST. */
 struct wb_symbol *wb_named_test(struct wb_frame *frame, struct wb_state *state,
                                 const struct wb_function *function, const struct wb_symbol *value);

@@ -49,16 +49,27 @@ wb_note_registered(const struct wb_symbol *address)
 }
 
 bool
+wb_registers_p(const struct wb_function *function)
+{
+    static const char *const names[] = {
+        "rb_gc_mark_and_move", "rb_gc_mark_locations", "rb_gc_register_address",
+        "rb_global_variable",
+    };
+
+    return WB_ONE_OF_P(function, names);
+}
+
+bool
 wb_may_register_p(const struct wb_function *function)
 {
     static const char *const names[] = {
         "rb_data_object_wrap", "rb_data_object_wrap_warning", "rb_data_typed_object_alloc",
         "rb_data_typed_object_wrap", "rb_define_hooked_variable", "rb_define_readonly_variable",
-        "rb_define_variable", "rb_gc_mark_and_move", "rb_gc_mark_locations",
-        "rb_gc_register_address", "rb_global_variable",
+        "rb_define_variable",
     };
 
-    return WB_ONE_OF_P(function, names) || !(function->foreign || function->body);
+    return wb_registers_p(function) || WB_ONE_OF_P(function, names) ||
+           !(function->foreign || function->body);
 }
 
 bool

@@ -12,6 +12,9 @@ struct wb_variable *wb_global_at(const struct wb_symbol *address);
 void wb_note_global(const struct wb_symbol *address, const struct wb_symbol *value,
                     const struct wb_place *place);
 
+/* True if the function marks or registers what is at the address that it gets. */
+bool wb_registers_p(const struct wb_function *function);
+
 /* True if the function may register an address that it gets. What a function that is read does is
  * known otherwise. */
 bool wb_may_register_p(const struct wb_function *function);

@@ -123,9 +123,8 @@ read_comparison(struct truth *truth, enum wb_operator operation, int64_t number,
     return known;
 }
 
-/* A number that stands in the source. */
-static bool
-number_p(const struct wb_node *node, int64_t *number)
+bool
+wb_number_p(const struct wb_node *node, int64_t *number)
 {
     node = wb_without_casts(node);
     *number = node->kind == WB_NUMBER ? node->number : 0;
@@ -143,8 +142,8 @@ comparison(struct wb_frame *frame, struct wb_state *state, const struct wb_node 
     struct truth truth;
     int64_t number;
 
-    if (!number_p(node->child->next, &number)) {
-        if (!number_p(node->child, &number)) return NULL;
+    if (!wb_number_p(node->child->next, &number)) {
+        if (!wb_number_p(node->child, &number)) return NULL;
         value = operands->right;
         operation = turned(operation);
     }
