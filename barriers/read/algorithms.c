@@ -179,7 +179,8 @@ read_search(struct wb_reader *reader, CXCursor call)
     return node;
 }
 
-/* Functions that get a container. Returns NULL if it is another one, or the argument is none. */
+/* Functions that get a container. Returns NULL for any other function, and if the argument is no
+ * container. */
 static struct wb_node *
 read_of_container(struct wb_reader *reader, CXCursor call, const char *name)
 {
@@ -197,7 +198,6 @@ read_of_container(struct wb_reader *reader, CXCursor call, const char *name)
 struct wb_node *
 wb_read_std_function(struct wb_reader *reader, CXCursor call, CXCursor called)
 {
-    static const char *const making[] = {"make_optional", "make_pair", "make_tuple", NULL};
     const char *name = wb_spelling(reader, called);
     int count = clang_Cursor_getNumArguments(call);
     struct wb_node *node = NULL;
@@ -208,7 +208,7 @@ wb_read_std_function(struct wb_reader *reader, CXCursor call, CXCursor called)
             return read_copy(reader, call, copies[i].from, copies[i].to);
         }
     }
-    if (count > 0 && wb_among_p(name, making)) node = wb_read_container(reader, call);
+    if (count > 0 && wb_std_maker_p(called)) node = wb_read_container(reader, call);
     if (!node && count > 0) node = read_of_container(reader, call, name);
     if (node) return node;
     return count > 0 ? read_search(reader, call) : wb_read_evaluation(reader, call, NULL, 0);

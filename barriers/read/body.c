@@ -277,11 +277,10 @@ lvalue_p(CXCursor cursor)
 static struct wb_node *
 read_binary(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
 {
-    struct wb_node *named = member_pointer_p(cursor, children) ?
-                            wb_read_member_pointer(reader, children) : NULL;
+    bool member = member_pointer_p(cursor, children);
+    struct wb_node *named = member ? wb_read_member_pointer(reader, children) : NULL;
 
     if (named) return named;
-    bool member = member_pointer_p(cursor, children);
     bool assigns = !member && children->count == 2 && lvalue_p(children->items[0]);
     struct wb_node *node = wb_node_with(reader, assigns ? WB_ASSIGN : member ? WB_ELEMENT : WB_ANY,
                                         children);
@@ -325,8 +324,8 @@ read_unary(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *c
     return node;
 }
 
-/* __builtin_choose_expr: both expressions mean the same. So it is no object if one of them, that is
- * the call in Ruby's INT2FIX, is none. */
+/* __builtin_choose_expr: both expressions have the same value. In Ruby's INT2FIX one of them is a
+ * call that is known to return no object, so the other one need not be looked at. */
 static struct wb_node *
 read_choice(struct wb_reader *reader, const struct wb_cursors *children)
 {

@@ -294,6 +294,18 @@ wb_binding_p(CXCursor cursor)
     return binding;
 }
 
+/* A variable that is a reference to what the node stands for. */
+static struct wb_node *
+declare_reference(struct wb_reader *reader, CXCursor cursor, struct wb_node *to)
+{
+    struct wb_node *node = wb_declaration(reader, wb_read_variable(reader, cursor),
+                                          wb_pointer_to(reader, to));
+
+    node->variable->type = node->child->type;
+    node->variable->reference = true;
+    return node;
+}
+
 /* The declaration of a part of what is bound. Returns NULL if the analysis does not follow it. */
 static struct wb_node *
 bind_part(struct wb_reader *reader, CXCursor part, const struct wb_node *thing)
@@ -309,11 +321,7 @@ bind_part(struct wb_reader *reader, CXCursor part, const struct wb_node *thing)
     if (!fits_p(type, copy->type) && copy->type->kind == WB_ARRAY) {
         copy = wb_any_element(reader, copy);
     }
-    if (!fits_p(type, copy->type)) return NULL;
-    node = wb_declaration(reader, wb_read_variable(reader, part), wb_pointer_to(reader, copy));
-    node->variable->type = node->child->type;
-    node->variable->reference = true;
-    return node;
+    return fits_p(type, copy->type) ? declare_reference(reader, part, copy) : NULL;
 }
 
 /* Of a struct, a part is a field. */
@@ -321,14 +329,11 @@ static struct wb_node *
 bind_field(struct wb_reader *reader, CXCursor part, const struct wb_node *thing,
            struct wb_field *field)
 {
-    struct wb_node *member = wb_node_around(reader, WB_MEMBER, wb_copy_of(reader, thing)), *node;
+    struct wb_node *member = wb_node_around(reader, WB_MEMBER, wb_copy_of(reader, thing));
 
     member->field = field;
     member->type = field->type;
-    node = wb_declaration(reader, wb_read_variable(reader, part), wb_pointer_to(reader, member));
-    node->variable->type = node->child->type;
-    node->variable->reference = true;
-    return node;
+    return declare_reference(reader, part, member);
 }
 
 /* The variables of a structured binding to the thing that the node stands for. */
@@ -385,11 +390,12 @@ wb_read_range_for(struct wb_reader *reader, const struct wb_cursors *children)
     else if (wb_binding_p(variable)) {
         struct wb_cursors parts = {0};
         wb_children(variable, &parts);
-        *end = bind_parts(reader, &parts, wb_any_element(reader, list));
+        wb_append(&end, bind_parts(reader, &parts, wb_any_element(reader, list)));
         free(parts.items);
     }
-    else *end = wb_read_element_variable(reader, variable, wb_any_element(reader, list));
-    while (*end) end = &(*end)->next;
+    else {
+        wb_append(&end, wb_read_element_variable(reader, variable, wb_any_element(reader, list)));
+    }
     wb_append(&end, wb_read_code(reader, children->items[2]));
     return loop;
 }

@@ -22,12 +22,18 @@ struct insertion {
     bool              stores; /* it has stored something */
 };
 
+bool
+wb_std_maker_p(CXCursor function)
+{
+    return wb_named_p(function, "make_optional") || wb_named_p(function, "make_pair") ||
+           wb_named_p(function, "make_tuple");
+}
+
 /* True for an expression that makes a pair or a container of its arguments. */
 static bool
 makes_p(CXCursor cursor)
 {
     CXCursor called = clang_getCursorReferenced(cursor);
-    static const char *const making[] = {"make_optional", "make_pair", "make_tuple"};
 
     if (clang_getCursorKind(cursor) == CXCursor_InitListExpr) return true;
     if (clang_getCursorKind(cursor) == CXCursor_CXXFunctionalCastExpr) {
@@ -38,10 +44,7 @@ makes_p(CXCursor cursor)
         enum wb_std_class class = wb_std_class_of(clang_getCursorType(cursor));
         return class == WB_STD_LIST || class == WB_STD_MAP || class == WB_STD_TUPLE;
     }
-    for (size_t i = 0; i < sizeof(making) / sizeof(making[0]); i++) {
-        if (wb_named_p(called, making[i])) return true;
-    }
-    return false;
+    return wb_std_maker_p(called);
 }
 
 /* The expression below std::move. */

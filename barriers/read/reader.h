@@ -323,6 +323,9 @@ struct wb_node *wb_read_range_for(struct wb_reader *reader, const struct wb_curs
 
 /* ---- insertion.c ---- */
 
+/* True for a function of std that makes a pair or the like of its arguments. */
+bool wb_std_maker_p(CXCursor function);
+
 /* A method that puts its arguments into the container. */
 struct wb_node *wb_read_insertion(struct wb_reader *reader, CXCursor call,
                                   struct wb_node *container, const char *name);
