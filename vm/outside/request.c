@@ -36,8 +36,7 @@ struct heapprof_request rb_heapprof_request;
 /* The run that was asked for last. Only our thread changes it. */
 static struct {
     int64_t until_ns;            /* when it ends by itself, of rb_heapprof_bell_now; 0: never */
-    int64_t start_ns;            /* which run it is: rb_heapprof.run.start_ns */
-    bool begun;                  /* there is one */
+    int64_t start_ns;            /* which run it is: rb_heapprof.run.start_ns; 0: there is none */
 } term;
 
 PRINTF_ARGS(static void answer(bool done, const char *format, ...), 2, 3);
@@ -54,6 +53,12 @@ answer(bool done, const char *format, ...)
     request->done = done;
 }
 
+bool
+rb_heapprof_request_run_p(void)
+{
+    return rb_heapprof_on && rb_heapprof.run.start_ns == term.start_ns;
+}
+
 /* ---- what can be asked for ---- */
 
 /* Why these settings cannot be those of a run that begins now; NULL if they can. A run that goes on
@@ -64,7 +69,7 @@ refusal_of(const struct heapprof_options *options)
     if (options->at[0] && rb_heapprof_marks_on_p())
         return "it writes at marks of its own already, and these stay";
     if (rb_heapprof_on && !options->at[0]) return "it is profiled already";
-    if (rb_heapprof_on && term.until_ns && rb_heapprof.run.start_ns == term.start_ns)
+    if (term.until_ns && rb_heapprof_request_run_p())
         return "it is profiled for a time, which has to end first";
     if (rb_heapprof_options_periodic_p(options))
         return "every and signal have to be set when a program starts";
@@ -105,7 +110,6 @@ begin_term(void)
     uint64_t for_ms = rb_heapprof_request.for_ms;
 
     term.start_ns = rb_heapprof.run.start_ns;
-    term.begun = true;
     term.until_ns = for_ms && for_ms < INT64_MAX / MS_NS / 2 ?
         rb_heapprof_bell_now() + (int64_t)for_ms * MS_NS : 0;
 }
@@ -191,7 +195,7 @@ serve(const struct heapprof_others *others, void *unused)
 
     if (term_over_p()) {
         term.until_ns = 0;
-        if (rb_heapprof_on && rb_heapprof.run.start_ns == term.start_ns) rb_heapprof_stop();
+        if (rb_heapprof_request_run_p()) rb_heapprof_stop();
     }
     if (!waits_p(number)) return;
     if (take(number)) carry_out(others);
@@ -231,13 +235,7 @@ rb_heapprof_request_hear(void)
     rb_heapprof_own_thread_begin(HEAPPROF_DUTY_REQUEST, &duty);
 }
 
-/* ---- boot, fork, exit ---- */
-
-bool
-rb_heapprof_request_run_p(void)
-{
-    return rb_heapprof_on && term.begun && rb_heapprof.run.start_ns == term.start_ns;
-}
+/* ---- boot, fork ---- */
 
 void
 rb_heapprof_request_boot(bool locked)
