@@ -132,8 +132,8 @@ gcs_since(const struct heapprof_model *before, const struct heapprof_model *mode
     return gcs < 1 ? 1 : gcs;
 }
 
-/* The first profile of a process is compared with its last one, and the others with the first: the
- * ages in the later one say what both have. */
+/* Two profiles are compared by the ages in the later one: these say what both have. The first
+ * profile of a process is compared with the last one, each other one with the first. */
 static double
 kept_age_of(const struct report_groups *groups, uint32_t profile)
 {

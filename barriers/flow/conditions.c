@@ -161,8 +161,8 @@ wb_assume_checked(struct wb_frame *frame, struct wb_state *state, const struct w
     }
 }
 
-/* The condition is true, or it is not: truth says which. Returns the VALUE that is no object then, or
- * NULL. */
+/* The condition is true, or it is not: truth says which. Returns the VALUE that is no object then,
+ * or NULL. */
 static struct wb_symbol *
 never_object(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node, bool truth)
 {

@@ -45,9 +45,9 @@ growth_of(const struct cli_leak_verdict *verdict)
     return (double)(verdict->growth + verdict->outside);
 }
 
-/* ", growing by 86.5 MB an hour at the end"; or, if the last step has less than half of the growth
- * that the others had in the same time, ", ever less: 305 kB in 30 s, then 21.2 kB in 30 s". Then
- * an hour would have other growth than that. */
+/* Writes ", growing by 86.5 MB an hour at the end". If memory grew less than half as fast in the
+ * last step as before, it writes ", ever less: 305 kB in 30 s, then 21.2 kB in 30 s" instead: a
+ * rate would promise too much. */
 static void
 put_rate(FILE *out, const struct cli_leak_verdict *verdict)
 {

@@ -18,7 +18,7 @@ struct cli_over_time {
 
 /* The first row of a table, in words. */
 struct cli_over_time_first {
-    char *title;                 /* in a block from malloc; NULL: there is none */
+    char *title;                 /* what the row is called, in a block from malloc; or NULL */
     const char *what;            /* "line of the application", or "function" if it has no line */
 };
 
