@@ -46,6 +46,7 @@ const std::map<std::string, Range> kNumbers = {
     {"gc", {0, 1, false}},
     {"owners", {0, 1, false}},
     {"rss", {0, 1, false}},
+    {"graph", {0, 1, false}},
     {"peak", {0, 1, false}},
     {"lifetimes", {0, 1, false}},
     {"memcheck", {0, 1, false}},
@@ -206,6 +207,7 @@ RequireSame(const Model &model, const heapprof_options &options)
     REQUIRE(options.gc == (model.Number("gc", 1) == 1));
     REQUIRE(options.owners == (model.Number("owners", 1) == 1));
     REQUIRE(options.rss == (model.Number("rss", 1) == 1));
+    REQUIRE(options.graph == (model.Number("graph", 1) == 1));
     REQUIRE(options.peak == (model.Number("peak", 0) == 1));
     REQUIRE(options.lifetimes == (model.Number("lifetimes", 0) == 1));
     REQUIRE(options.memcheck == (model.Number("memcheck", 0) == 1));
@@ -272,6 +274,19 @@ TestParse(const std::string &text, size_t message_size)
     REQUIRE(cut == Parse(text, message_size, &options, &result));
 }
 
+// The model has each key: a new one fails here, not when the fuzzer spells it by chance.
+void
+TestEveryKey()
+{
+#define KEY(key, kind, field, otherwise, least, most, accepted) {#key, otherwise},
+    static const std::map<std::string, std::string> defaults = {HEAPPROF_SETTINGS(KEY)};
+#undef KEY
+    for (const auto &[key, otherwise] : defaults) {
+        TestParse(key + "=" + otherwise, 512);
+        TestParse(key + "=1", 512);
+    }
+}
+
 // ---- templates ----
 
 std::string
@@ -311,6 +326,13 @@ TestExpand(const std::string &text, const heapprof_out_values &values, size_t si
 }
 
 } // namespace
+
+extern "C" int
+LLVMFuzzerInitialize(int *, char ***)
+{
+    TestEveryKey();
+    return 0;
+}
 
 extern "C" int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
