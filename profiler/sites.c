@@ -187,7 +187,8 @@ count_age_told(struct heapprof_sites *sites, const struct heapprof_sample *sampl
     count_age(sites, sample, last_gc);
 }
 
-__attribute__((noinline)) static void
+/* Inline: of what has survived no GC, as most of the dead, the age is known. */
+static inline void
 count_past(struct heapprof_sites *sites, const struct heapprof_sample *sample, uint32_t last_gc)
 {
     if (sites->object_sums.kept)
