@@ -35,9 +35,10 @@ struct cli_graph_diff_shown {
 struct cli_graph_diff_shown
 cli_graph_diff_shown(const struct cli_graph_diff *diff, uint32_t number);
 
-/* Writes a row in words, up to limit rows as text to stdout (0: all), or the members of a JSON
- * object with all rows. Each returns false if there is no memory. */
+/* Writes a row in words, only what holds it, up to limit rows as text to stdout (0: all), or the
+ * members of a JSON object with all rows. Each returns false if there is no memory. */
 bool cli_graph_diff_put(FILE *out, const struct cli_graph_diff *diff, uint32_t number);
+bool cli_graph_diff_put_holder(FILE *out, const struct cli_graph_diff *diff, uint32_t number);
 bool cli_graph_diff_text(const struct cli_graph_diff *diff, long limit);
 bool cli_graph_diff_json(struct report_json *json, const struct cli_graph_diff *diff);
 

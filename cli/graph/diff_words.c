@@ -135,8 +135,8 @@ put_root_holder(FILE *out, const struct cli_graph_diff *diff, const struct graph
     return put_way(out, diff, row->fresh, row->fresh_count > 1);
 }
 
-static bool
-put_holder(FILE *out, const struct cli_graph_diff *diff, uint32_t number)
+bool
+cli_graph_diff_put_holder(FILE *out, const struct cli_graph_diff *diff, uint32_t number)
 {
     const struct graph_growth *row = &diff->difference.all[number];
     uint32_t holder = holder_of(diff, row);
@@ -210,7 +210,7 @@ cli_graph_diff_put(FILE *out, const struct cli_graph_diff *diff, uint32_t number
     const struct graph_growth *row = &diff->difference.all[number];
     const struct graph *graph = &last_of(diff)->graph;
 
-    if (!put_holder(out, diff, number)) return false;
+    if (!cli_graph_diff_put_holder(out, diff, number)) return false;
     put_changes(out, diff, number);
     if (row->fresh && graph_layout(graph, row->fresh)->thread && graph_text(graph, row->fresh)) {
         const char *text = graph_string(&graph->names, graph_text(graph, row->fresh));

@@ -270,6 +270,24 @@ divide_groups(struct cli_leak_line *lines, size_t count, const struct group *all
     }
 }
 
+/* What has samples has lines. */
+static void
+add_groups(struct cli_leak_verdict *verdict, const struct group *all)
+{
+    double most = 0;
+
+    for (size_t row = 0; row < verdict->row_count; row++) {
+        double lineless = 0;
+        for (const struct group *group = &all[row * SIZES]; group < &all[(row + 1) * SIZES]; group++)
+            *(group->samples ? &verdict->bytes_of_lines : &lineless) += group->bytes;
+        if (lineless > most) {
+            most = lineless;
+            verdict->lineless_row = row;
+        }
+        verdict->lineless += lineless;
+    }
+}
+
 static void
 add_lines(struct cli_leak_verdict *verdict, struct group *all, const size_t *groups)
 {
@@ -285,8 +303,7 @@ add_lines(struct cli_leak_verdict *verdict, struct group *all, const size_t *gro
     divide_groups(verdict->lines, verdict->line_count, all);
     verdict->line_count = merge_lines(verdict->lines, verdict->line_count, &last->names, by_line);
     qsort(verdict->lines, verdict->line_count, sizeof(*verdict->lines), larger_line_first);
-    for (size_t i = 0; i < verdict->row_count * SIZES; i++)
-        *(all[i].samples ? &verdict->bytes_of_lines : &verdict->lineless) += all[i].bytes;
+    add_groups(verdict, all);
 }
 
 static bool

@@ -29,6 +29,7 @@ struct cli_leak_verdict {
     size_t       line_count;
     double       bytes_of_lines;
     double       lineless;       /* bytes of these that no line is known of */
+    size_t       lineless_row;   /* the row that most of them are in */
     int64_t      growth;         /* bytes of the rows */
     double       seconds;        /* from the first dump to the last */
     double       later_seconds;  /* from the last but one to the last */

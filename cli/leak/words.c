@@ -215,10 +215,28 @@ put_line(FILE *out, const struct cli_leak_verdict *verdict, const struct cli_lea
     return true;
 }
 
+/* Few objects that are large may have no sample: which line has made them is not known. */
+static bool
+put_lineless(FILE *out, const struct cli_leak_verdict *verdict)
+{
+    struct cli_text text;
+    char amount[REPORT_AMOUNT_MAX];
+
+    if (verdict->lineless * SIDE_SHARE < verdict->bytes_of_lines) return true;
+    if (!cli_text_begin(&text) ||
+        !cli_graph_diff_put_holder(text.out, &verdict->diff,
+                                   verdict->rows[verdict->lineless_row].number))
+        return false;
+    report_amount(amount, verdict->lineless, "bytes");
+    fprintf(out, "%11s  in objects that no sample is of, most of it in ", amount);
+    cli_text_show(&text, 0, false);
+    putc('\n', out);
+    return true;
+}
+
 static bool
 put_lines(FILE *out, const struct cli_leak_verdict *verdict)
 {
-    char amount[REPORT_AMOUNT_MAX];
     double variance = 0;
 
     if (!verdict->line_count) return true;
@@ -229,10 +247,7 @@ put_lines(FILE *out, const struct cli_leak_verdict *verdict)
         if (i && verdict->lines[i].bytes * SIDE_SHARE < verdict->bytes_of_lines) break;
         if (!put_line(out, verdict, &verdict->lines[i])) return false;
     }
-    if (verdict->lineless * SIDE_SHARE < verdict->bytes_of_lines) return true;
-    report_amount(amount, verdict->lineless, "bytes");
-    fprintf(out, "%11s  in objects that no sample is of\n", amount);
-    return true;
+    return put_lineless(out, verdict);
 }
 
 /* Few large objects, or one that grows, may have no sample. What they request of malloc has. */

@@ -51,6 +51,30 @@ class TestHeapprofLeakOfFiles < Test::Unit::TestCase
     assert_match(/^RSS: 6 MB more\. 6 MB of it is neither .*:\nC code, or room /, leak(3, 3, 3, resident: resident))
   end
 
+  # With each dump $names has 20 more of 1,000 bytes, each a sample; and $orders 10 of 10,000 bytes, none of them a sample.
+  def names_and_orders(number)
+    graph = GraphBytes.new
+    { time: number * 30_000_000_000, set: 7, dump: number }.each { |key, value| graph.fact(key.to_s, value.to_s) }
+    made = graph.stack("/app/name.rb:5 Name.make")
+    hashes = Array.new(2) { graph.later }
+    steps = Array.new(number) do |step|
+      bits = step < number - 1 ? 64 : 0
+      [Array.new(20) { graph.object("Name", 1000, bits: bits, stack: made) }, Array.new(10) { graph.object("Order", 10_000, bits: bits) }]
+    end
+    ["$names", "$orders"].zip(hashes, steps.transpose) do |name, hash, kept|
+      graph.object("Hash", at: hash, bits: number == 1 ? 0 : 64, type: "T_HASH", tail: kept.flatten.map.with_index { |one, i| [graph.integer(i), one] })
+      graph.root(:GLOBAL, name, hash)
+    end
+    write("#{number}.rbgraph", graph.bytes)
+  end
+
+  def test_objects_without_a_sample_are_told_with_what_holds_them
+    in_directory do
+      out = heapprof!("leak", *[1, 2, 3].map { |number| names_and_orders(number) }).out
+      assert_match(%r{^ +39\.1 kB  \S*name\.rb:5 Name\.make\n +195 kB  in objects that no sample is of, most of it in global \$orders \(Hash\)$}, out)
+    end
+  end
+
   def test_all_dumps_are_named_for_the_next_command
     assert_match(/^Next: heapprof graph why 3\.rbgraph 0x\h+\n +heapprof graph view 1\.rbgraph 2\.rbgraph 3\.rbgraph\n\z/, leak(3, 13, 23))
   end
