@@ -277,8 +277,9 @@ add_groups(struct cli_leak_verdict *verdict, const struct group *all)
     double most = 0;
 
     for (size_t row = 0; row < verdict->row_count; row++) {
+        const struct group *group = &all[row * SIZES];
         double lineless = 0;
-        for (const struct group *group = &all[row * SIZES]; group < &all[(row + 1) * SIZES]; group++)
+        for (int i = 0; i < SIZES; i++, group++)
             *(group->samples ? &verdict->bytes_of_lines : &lineless) += group->bytes;
         if (lineless > most) {
             most = lineless;
