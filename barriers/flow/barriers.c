@@ -88,6 +88,42 @@ lasting_p(const struct wb_symbol *value)
     return true;
 }
 
+static bool
+claimed_p(const struct wb_claim *claims, const struct wb_claim *claim)
+{
+    for (; claims; claims = claims->next) {
+        if (claims->object == claim->object && claims->address == claim->address &&
+            claims->value == claim->value)
+            return true;
+    }
+    return false;
+}
+
+void
+wb_note_claim(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *object,
+              struct wb_symbol *address, struct wb_symbol *value)
+{
+    struct wb_claim claim = { .object = object, .address = address, .value = value,
+                              .next = frame->summary->claims };
+
+    if (!wb_of_parameter_p(address, frame->function) || wb_parent_of(state, address)) return;
+    if (object->kind != WB_S_PARAMETER || claimed_p(claim.next, &claim)) return;
+    struct wb_claim *noted = WB_NEW(frame->flow->arena, struct wb_claim);
+    *noted = claim;
+    frame->summary->claims = noted;
+}
+
+static void
+note_claims(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *object,
+            struct wb_symbol *value)
+{
+    for (const struct wb_stores *stores = state->stores; stores; stores = stores->next) {
+        const struct wb_store *store = stores->store;
+        if (wb_ownerless_p(state, store) || !answers_p(state, store, object, value)) continue;
+        wb_note_claim(frame, state, object, store->address, store->value);
+    }
+}
+
 void
 wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
            struct wb_symbol *value)
@@ -100,6 +136,7 @@ wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *obj
     if (object && value && lasting_p(value)) {
         wb_add_told(frame->flow->arena, state, object, value);
     }
+    if (object) note_claims(frame, state, object, value);
     remove_answered(frame, state, object, value, NULL);
     if (!state->collected && wb_of_parameter_p(object, frame->function)) {
         struct wb_objects *barrier = WB_NEW(frame->flow->arena, struct wb_objects);

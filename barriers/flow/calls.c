@@ -120,18 +120,31 @@ any_element(const struct wb_call *call, struct wb_symbol *array)
     return wb_symbol(&call->frame->flow->symbols, WB_S_INDEX, NULL, array, -1);
 }
 
-/* memcpy and the like copy things of the type that the first argument points to. A pointer to a
- * VALUE that is no address of a single one points to an array of them. */
+/* The type of the things that the argument points to, and whether there is a single one. */
+static const struct wb_type *
+pointed_type(const struct wb_node *node, bool *single)
+{
+    *single = node && node->kind == WB_ADDRESS && node->child;
+    if (*single) return node->child->type;
+    if (!node || !node->type) return NULL;
+    return node->type->kind == WB_ARRAY ? node->type : node->type->to;
+}
+
+/* memcpy and the like copy things of the type that the first argument points to; where that is a
+ * char *, VALUEs if the second one points to such. A pointer to a VALUE that is no address of a
+ * single one points to an array of them. */
 static struct wb_symbol *
 visit_copy(const struct wb_call *call)
 {
-    const struct wb_node *to = argument_node(call, 0);
-    const struct wb_type *type = to && to->type ? to->type->to : NULL;
     struct wb_symbol *at = argument(call, 0), *from = argument(call, 1);
-    bool single = to && to->kind == WB_ADDRESS && to->child;
+    bool single, one;
+    const struct wb_type *type = pointed_type(argument_node(call, 0), &single),
+        *copied = pointed_type(argument_node(call, 1), &one);
 
-    if (single) type = to->child->type;
-    if (to && to->type && to->type->kind == WB_ARRAY) type = to->type;
+    if (!type || type->kind == WB_OTHER) {
+        type = wb_stored_type(at, type, copied);
+        single = one;
+    }
     if (type && type->kind == WB_VALUE) {
         if (!single) at = any_element(call, at), from = any_element(call, from);
         from = wb_load(call->frame, call->state, from);
@@ -166,9 +179,10 @@ visit_store_last(const struct wb_call *call)
 /* A barrier for another object than the one that is stored into is none. Two parameters are taken
  * to be two objects. Other values may be the same object by another name. */
 static bool
-wrong_object_p(const struct wb_call *call, struct wb_symbol *address)
+wrong_object_p(const struct wb_state *state, const struct wb_symbol *given,
+               struct wb_symbol *address)
 {
-    const struct wb_symbol *parent = wb_parent_of(call->state, address), *given = argument(call, 0);
+    const struct wb_symbol *parent = wb_parent_of(state, address);
 
     return parent && parent != given && parent->kind == WB_S_PARAMETER &&
            given->kind == WB_S_PARAMETER;
@@ -182,13 +196,14 @@ visit_write(const struct wb_call *call)
     bool followed = wb_base_of(address)->kind == WB_S_LOCAL ||
                     wb_of_parameter_p(address, call->frame->function);
 
-    if (wrong_object_p(call, address)) {
+    if (wrong_object_p(call->state, argument(call, 0), address)) {
         wb_store(call->frame, call->state, address, &value, argument(call, 2), call->node);
     }
     else {
         wb_note_barriered_store(call->frame, call->state, address, argument(call, 2), call->node);
     }
     if (followed) wb_bind(call->frame->flow->arena, call->state, address, argument(call, 2));
+    wb_note_claim(call->frame, call->state, argument(call, 0), address, argument(call, 2));
     wb_barrier(call->frame, call->state, argument(call, 0), argument(call, 2));
 }
 
@@ -336,6 +351,21 @@ apply_stores(const struct wb_call *call, const struct wb_summary *summary,
     }
 }
 
+/* Here it is known whose the addresses are, or the callers know it. */
+static void
+apply_claims(const struct wb_call *call, const struct wb_summary *summary)
+{
+    static const struct wb_type type = { .kind = WB_VALUE };
+
+    for (const struct wb_claim *each = summary->claims; each; each = each->next) {
+        struct wb_symbol *object = translate(call, each->object),
+            *address = translate(call, each->address), *value = translate(call, each->value);
+        if (wrong_object_p(call->state, object, address))
+            wb_store(call->frame, call->state, address, &type, value, call->node);
+        else wb_note_claim(call->frame, call->state, object, address, value);
+    }
+}
+
 static void
 apply_marks(const struct wb_call *call, const struct wb_summary *summary)
 {
@@ -394,6 +424,7 @@ apply_summary(const struct wb_call *call, const struct wb_summary *summary)
     for (const struct wb_objects *each = summary->barriers; each; each = each->next) {
         wb_barrier(frame, call->state, translate(call, each->object), translate(call, each->data));
     }
+    apply_claims(call, summary);
     apply_marks(call, summary);
     for (const struct wb_objects *each = summary->updates; each; each = each->next) {
         if (frame->exempt) wb_note_update(frame, call->state, translate(call, each->object));

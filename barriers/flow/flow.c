@@ -128,12 +128,23 @@ visit_lvalue(struct wb_frame *frame, struct wb_state *state, const struct wb_nod
 
 /* ---- assignments ---- */
 
-/* True for a part of an object's data, and for new memory. */
+/* True for what was loaded from a pointer, whatever the source calls it then. */
+static bool
+pointer_p(const struct wb_symbol *value)
+{
+    const struct wb_field *field = value->kind == WB_S_LOAD ? wb_field_of(value->of) : NULL;
+    const struct wb_type *type = field ? field->type : NULL;
+
+    while (type && type->kind == WB_ARRAY) type = type->to;
+    return type && type->kind == WB_POINTER;
+}
+
+/* True for a part of an object's data, for new memory, and for what a pointer leads to. */
 static bool
 in_memory_p(const struct wb_symbol *value)
 {
     return value->kind == WB_S_DATA || value->kind == WB_S_FIELD || value->kind == WB_S_INDEX ||
-           value->kind == WB_S_MEMORY;
+           value->kind == WB_S_MEMORY || pointer_p(value);
 }
 
 /* True for a number in a variable that may say whether something was stored. */
@@ -171,12 +182,9 @@ followed_p(const struct wb_frame *frame, const struct wb_state *state, struct wb
     return local || (type && type->kind == WB_POINTER && wb_of_parameter_p(at, frame->function));
 }
 
-/* The type of what is stored: a VALUE also where the source calls it a number or a pointer, as
- * "*(uintptr_t *)slot = (uintptr_t)value". A field of such a type has to be marked. */
-static const struct wb_type *
-stored_type(const struct wb_symbol *at, const struct wb_type *type, const struct wb_node *what)
+const struct wb_type *
+wb_stored_type(const struct wb_symbol *at, const struct wb_type *type, const struct wb_type *stored)
 {
-    const struct wb_type *stored = wb_without_casts(what)->type;
     const struct wb_field *field = wb_field_of(at);
 
     if (!stored || stored->kind != WB_VALUE || at->kind == WB_S_LOCAL) return type;
@@ -209,7 +217,10 @@ visit_assignment(struct wb_frame *frame, struct wb_state *state, const struct wb
     struct wb_symbol *value = wb_visit(frame, state, what);
     struct wb_symbol *at = address_of(frame, state, to);
     if (wb_data_pointer_p(at)) wb_replace_data(frame, state, at->of, value, type_of(what), node);
-    else assign_value(frame, state, at, stored_type(at, type_of(to), what), value, node);
+    else {
+        assign_value(frame, state, at,
+                     wb_stored_type(at, type_of(to), wb_without_casts(what)->type), value, node);
+    }
     return value;
 }
 

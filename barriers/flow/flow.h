@@ -23,6 +23,13 @@
 #include "barriers/flow/state.h"
 #include "barriers/known.h"
 
+/* A barrier of that object was taken to be for an address, of which only the callers know whose
+ * it is. */
+struct wb_claim {
+    struct wb_symbol      *object, *address, *value;
+    const struct wb_claim *next;
+};
+
 /* What a function does, in symbols of its own parameters. */
 struct wb_summary {
     bool                     busy;      /* being computed: a recursive call finds it so */
@@ -34,6 +41,7 @@ struct wb_summary {
     const struct wb_stores  *stores;    /* into memory that its parameters lead to, with no
                                          * barrier when it returns */
     const struct wb_objects *barriers;  /* object and value; called before a GC may start */
+    const struct wb_claim   *claims;
     const struct wb_objects *marks;     /* values */
     bool                     gives;     /* it passes what its parameters lead to on to functions
                                          * that are not read */
@@ -101,6 +109,12 @@ void wb_sink(struct wb_frame *frame, struct wb_state *state);
 /* Runs a statement or an expression; returns its value. */
 struct wb_symbol *wb_visit(struct wb_frame *frame, struct wb_state *state,
                            const struct wb_node *node);
+
+/* The type of what is stored at an address of that type: a VALUE also where the source calls it a
+ * number or a pointer, as "*(uintptr_t *)slot = (uintptr_t)value". A field of such a type has to be
+ * marked. stored: the type of what is stored, without casts; or NULL. */
+const struct wb_type *wb_stored_type(const struct wb_symbol *at, const struct wb_type *type,
+                                     const struct wb_type *stored);
 
 /* ---- conditions.c ---- */
 
@@ -246,6 +260,10 @@ void wb_end_function(struct wb_frame *frame, struct wb_state *state);
 /* A barrier for that object and value. value NULL: any. */
 void wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
                 struct wb_symbol *value);
+
+/* The value is stored at that address, and the barrier is that of the object. */
+void wb_note_claim(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *object,
+                   struct wb_symbol *address, struct wb_symbol *value);
 
 /* On this path the object is nil or NULL, so no store is into it; or the value is no object, so its
  * stores into that object need no barrier. object NULL: into any; value NULL: any value. */

@@ -121,3 +121,77 @@ returned_through_a_structs(VALUE self, VALUE value)
     get_pair(self)->second = point.label; // error second
     return self;
 }
+
+/* ---- bytes behind a pointer ---- */
+
+VALUE
+bytes_behind(VALUE self, VALUE value)
+{
+    struct pair *pair = get_pair(self);
+    char *at = (char *)pair->many;
+
+    *(VALUE *)((char *)pair->many + 8) = value; // warning many[]
+    rb_gc_start();
+    at += sizeof(VALUE);
+    *(VALUE *)at = value; // warning many
+    rb_gc_start();
+    *(VALUE *)((char *)pair->many + 8) = value;
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    *(int *)((char *)pair->many + 8) = 1;
+    return value;
+}
+
+/* ---- who owns an address is known by the caller of the helper with the barrier ---- */
+
+static void
+write_one(VALUE object, VALUE *slot, VALUE value)
+{
+    RB_OBJ_WRITE(object, slot, value);
+}
+
+static void
+store_and_tell(VALUE object, struct pair *pair, VALUE value)
+{
+    pair->second = value;
+    RB_OBJ_WRITTEN(object, Qundef, value);
+}
+
+static void
+write_all(VALUE object, VALUE *many, long count, VALUE value)
+{
+    for (long i = 0; i < count; i++) write_one(object, many + i, value);
+}
+
+VALUE
+told_by_helpers(VALUE self, VALUE other, VALUE value)
+{
+    struct pair *pair = get_pair(self);
+
+    write_one(self, &pair->first, value);
+    store_and_tell(self, pair, value);
+    write_all(self, pair->many, pair->count, value);
+    return other;
+}
+
+VALUE
+told_by_helpers_for_another(VALUE self, VALUE other, VALUE value)
+{
+    struct pair *pair = get_pair(self);
+
+    write_one(other, &pair->first, value); // error first
+    rb_gc_start();
+    store_and_tell(other, pair, value); // error second
+    rb_gc_start();
+    write_all(other, pair->many, pair->count, value); // warning many[]
+    return other;
+}
+
+VALUE
+told_by_helpers_and_told(VALUE self, VALUE other, VALUE value)
+{
+    struct pair *pair = get_pair(self);
+
+    write_one(other, &pair->first, value);
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    return other;
+}

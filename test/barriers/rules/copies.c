@@ -107,3 +107,24 @@ table_copy_with_barriers(VALUE self, VALUE other)
     for (int i = 0; i < 2; i++) RB_OBJ_WRITTEN(self, Qundef, to->points[i].label);
     return self;
 }
+
+/* ---- to an address of bytes ---- */
+
+VALUE
+copy_to_bytes(VALUE self, VALUE value)
+{
+    struct pair *pair = get_pair(self);
+    long number = 3;
+    char bytes[sizeof(VALUE)];
+
+    memcpy((char *)pair + 8, &value, sizeof(value)); // error []
+    rb_gc_start();
+    memcpy((char *)pair->many + 8, &value, sizeof(value)); // warning many[]
+    rb_gc_start();
+    memcpy((char *)pair + 8, &value, sizeof(value));
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    memcpy((char *)pair + 80, &number, sizeof(number));
+    memcpy(&pair->number, &value, sizeof(value));
+    memcpy(bytes, &value, sizeof(value));
+    return rb_str_new(bytes, sizeof(bytes));
+}
