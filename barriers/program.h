@@ -140,7 +140,7 @@ enum wb_node_kind {
     WB_GOTO,        /* name */
     WB_BREAK,
     WB_CONTINUE,
-    WB_RETURN,      /* perhaps a value */
+    WB_RETURN,      /* perhaps a value, and what runs behind it: destructors of C++ */
     WB_DECLARE,     /* variable, perhaps its value */
     /* expressions */
     WB_ASSIGN,      /* left side, right side */

@@ -419,6 +419,7 @@ visit_return(struct wb_frame *frame, struct wb_state *state, const struct wb_nod
     struct wb_summary *summary = frame->summary;
     struct wb_symbol *result = node->child ? wb_visit(frame, state, node->child) : NULL;
 
+    if (node->child) visit_sequence(frame, state, node->child->next);
     if (state->dead) return;
     if (result) wb_note_result(frame, state, result);
     if (result && result->kind != WB_S_CONSTANT) {

@@ -382,6 +382,7 @@ read_declaration(struct wb_reader *reader, CXCursor cursor)
     node->variable = wb_read_variable(reader, cursor);
     node->place = wb_place_of(reader, cursor);
     if (node->variable->data_type) wb_read_data_type(reader, cursor);
+    if (!node->variable->global) wb_note_destroyed(reader, cursor, node->variable);
     if (clang_Cursor_isNull(value)) return node;
     if (!node->variable->global) {
         node->next = wb_read_list(reader, wb_variable_node(reader, node->variable), value);
@@ -510,7 +511,7 @@ read_return(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *
     if (reader->returns_reference && node->child) {
         node->child = wb_node_around(reader, WB_ADDRESS, node->child);
     }
-    return node;
+    return wb_leave_blocks(reader, node);
 }
 
 /* True for the operands of __atomic_store_n and its like: the address, the order, the value. */
@@ -571,7 +572,7 @@ read_kind(struct wb_reader *reader, CXCursor cursor, struct wb_cursors *children
     }
     wb_code_children(cursor, children);
     switch (clang_getCursorKind(cursor)) {
-      case CXCursor_CompoundStmt:
+      case CXCursor_CompoundStmt: return wb_read_block(reader, children);
       case CXCursor_DeclStmt:
       case CXCursor_StmtExpr: return wb_node_with(reader, WB_SEQUENCE, children);
       case CXCursor_IfStmt:
@@ -643,9 +644,10 @@ read_parameters(struct wb_reader *reader, CXCursor definition, struct wb_functio
     int count = clang_Cursor_getNumArguments(definition);
     unsigned filled = 0;
 
-    reader->self = wb_method_p(definition) ||
-                   clang_getCursorKind(definition) == CXCursor_Constructor ?
-                   wb_self_of(reader, definition) : NULL;
+    const enum CXCursorKind kind = clang_getCursorKind(definition);
+
+    reader->self = wb_method_p(definition) || kind == CXCursor_Constructor ||
+                   kind == CXCursor_Destructor ? wb_self_of(reader, definition) : NULL;
     if (count + (reader->self != NULL) <= 0) return;
     function->parameters = wb_arena_take(&reader->program->arena,
                                          ((size_t)count + 1) * sizeof(*function->parameters));

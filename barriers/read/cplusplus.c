@@ -199,7 +199,10 @@ wb_read_lambda(struct wb_reader *reader, CXCursor cursor)
 {
     struct wb_node *node = wb_new_node(reader, WB_CLOSURE);
     struct wb_cursors all = {0};
+    const size_t outer = reader->destroyed_from;
     unsigned count = 0;
+
+    reader->destroyed_from = reader->destroyed_count;
 
     node->function = wb_function_of(reader->program, key_of_place(reader, cursor), "lambda");
     node->function->place = wb_place_of(reader, cursor);
@@ -216,6 +219,7 @@ wb_read_lambda(struct wb_reader *reader, CXCursor cursor)
         }
     }
     node->function->parameter_count = count;
+    reader->destroyed_from = outer;
     free(all.items);
     return node;
 }

@@ -4,7 +4,7 @@
  * header, so no other file sees libclang.
  *
  *     source.c ---> types.c, body.c <---> calls.c, literals.c, data_type.c,
- *                                 |    cplusplus.c, constructors.c,
+ *                                 |    cplusplus.c, constructors.c, destructors.c,
  *                                 |    containers.c, insertion.c, algorithms.c
  *                                 |    each reads one kind of thing
  *                                 |
@@ -52,6 +52,13 @@ struct wb_reader {
     bool     values;                /* what is read is of a template for VALUE: T is VALUE */
     bool     returns_reference;     /* the function that is read does */
     struct wb_variable *self;       /* of C++, `this` in the method that is read; NULL: none */
+    struct wb_destroyed {           /* variables of the blocks around the node that is read, which
+                                     * have destructors */
+        struct wb_variable *variable;
+        CXCursor            declaration, destructor;
+    } *destroyed;
+    size_t   destroyed_capacity, destroyed_count;
+    size_t   destroyed_from;        /* the first one of the function or lambda that is read */
 };
 
 /* The reader follows a tree no deeper than this. Nobody writes such code by hand. */
@@ -288,6 +295,18 @@ struct wb_node *wb_read_make(struct wb_reader *reader, CXCursor call);
 /* The body of a constructor, behind what it initialises. children: those of its definition. */
 struct wb_node *wb_read_initialisers(struct wb_reader *reader, const struct wb_cursors *children,
                                      struct wb_node *body);
+
+/* ---- destructors.c ---- */
+
+/* A variable of a block, which may have a destructor. */
+void wb_note_destroyed(struct wb_reader *reader, CXCursor declaration,
+                       struct wb_variable *variable);
+
+/* Reads a block in braces, at whose end its variables are destroyed. children: those of it. */
+struct wb_node *wb_read_block(struct wb_reader *reader, const struct wb_cursors *children);
+
+/* A return, with the destructors of all blocks that it leaves. */
+struct wb_node *wb_leave_blocks(struct wb_reader *reader, struct wb_node *node);
 
 /* ---- containers.c ---- */
 

@@ -191,6 +191,7 @@ wb_source_read(struct wb_program *program, struct wb_command *command,
     clang_disposeIndex(index);
     HEAPPROF_MEM_RELEASE(&program->mem, reader.pending, reader.pending_capacity);
     HEAPPROF_MEM_RELEASE(&program->mem, reader.uses, reader.use_capacity);
+    HEAPPROF_MEM_RELEASE(&program->mem, reader.destroyed, reader.destroyed_capacity);
     for (int i = 0; i < 2; i++) free(reader.ruby[i]);
     return error == CXError_Success;
 }
