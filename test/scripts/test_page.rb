@@ -10,13 +10,20 @@ class TestScriptsPage < Test::Unit::TestCase
 
   def test_without_a_registry_the_line_is_kept_until_it_could_be_fetched
     with_npm("exit 1") do |repository, env|
-      assert_equal ["", LINE, true], repository.run("page", "out/page.html", env: env)
-      assert_empty repository.read("out/page.html")
+      assert_equal ["", LINE, true], repository.run("page", "build/out/page.html", env: env)
+      assert_empty repository.read("build/out/page.html")
       assert_equal ["", LINE, true], repository.run("without")
 
       npm(repository, "exit 0")
-      assert_equal ["", "", true], repository.run("page", "out/page.html", env: env)
-      assert_equal "the page\n", repository.read("out/page.html")
+      assert_equal ["", "", true], repository.run("page", "build/out/page.html", env: env)
+      assert_equal "the page\n", repository.read("build/out/page.html")
+      assert_equal ["", "", true], repository.run("without")
+    end
+  end
+
+  def test_what_a_page_somewhere_else_lacks_this_build_does_not
+    with_npm("exit 1") do |repository, env|
+      assert_equal ["", LINE, true], repository.run("page", repository.path("elsewhere/page.html"), env: env)
       assert_equal ["", "", true], repository.run("without")
     end
   end
@@ -24,10 +31,10 @@ class TestScriptsPage < Test::Unit::TestCase
   # An old page is none: it would show what its code cannot read any more.
   def test_what_lacks_is_looked_for_again_by_the_next_make
     with_npm("exit 1") do |repository, env|
-      repository.write("out/page.html", "an old page\n")
-      repository.run("page", "out/page.html", env: env)
-      assert_empty repository.read("out/page.html")
-      assert_equal Time.at(0), File.mtime(repository.path("out/page.html"))
+      repository.write("build/out/page.html", "an old page\n")
+      repository.run("page", "build/out/page.html", env: env)
+      assert_empty repository.read("build/out/page.html")
+      assert_equal Time.at(0), File.mtime(repository.path("build/out/page.html"))
     end
   end
 
