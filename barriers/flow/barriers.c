@@ -88,6 +88,16 @@ lasting_p(const struct wb_symbol *value)
     return true;
 }
 
+bool
+wb_wrong_object_p(const struct wb_state *state, const struct wb_symbol *given,
+                  struct wb_symbol *address)
+{
+    const struct wb_symbol *parent = wb_parent_of(state, address);
+
+    return parent && parent != given && parent->kind == WB_S_PARAMETER &&
+           given->kind == WB_S_PARAMETER;
+}
+
 static bool
 claimed_p(const struct wb_claim *claims, const struct wb_claim *claim)
 {

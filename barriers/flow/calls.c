@@ -120,14 +120,24 @@ any_element(const struct wb_call *call, struct wb_symbol *array)
     return wb_symbol(&call->frame->flow->symbols, WB_S_INDEX, NULL, array, -1);
 }
 
-/* The type of the things that the argument points to, and whether there is a single one. */
+/* The type of the thing whose address is passed: a variable, a field or an array. Returns NULL
+ * if the argument is no such address. */
+static const struct wb_type *
+addressed_type(const struct wb_node *node)
+{
+    if (!node) return NULL;
+    if (node->kind == WB_ADDRESS) return node->child ? node->child->type : NULL;
+    return node->type && node->type->kind == WB_ARRAY ? node->type : NULL;
+}
+
+/* The same for any pointer, and whether it is the address of a single thing. */
 static const struct wb_type *
 pointed_type(const struct wb_node *node, bool *single)
 {
+    const struct wb_type *type = addressed_type(node);
+
     *single = node && node->kind == WB_ADDRESS && node->child;
-    if (*single) return node->child->type;
-    if (!node || !node->type) return NULL;
-    return node->type->kind == WB_ARRAY ? node->type : node->type->to;
+    return type || !node || !node->type ? type : node->type->to;
 }
 
 /* memcpy and the like copy things of the type that the first argument points to; where that is a
@@ -176,18 +186,6 @@ visit_store_last(const struct wb_call *call)
              call->node);
 }
 
-/* A barrier for another object than the one that is stored into is none. Two parameters are taken
- * to be two objects. Other values may be the same object by another name. */
-static bool
-wrong_object_p(const struct wb_state *state, const struct wb_symbol *given,
-               struct wb_symbol *address)
-{
-    const struct wb_symbol *parent = wb_parent_of(state, address);
-
-    return parent && parent != given && parent->kind == WB_S_PARAMETER &&
-           given->kind == WB_S_PARAMETER;
-}
-
 static void
 visit_write(const struct wb_call *call)
 {
@@ -196,7 +194,7 @@ visit_write(const struct wb_call *call)
     bool followed = wb_base_of(address)->kind == WB_S_LOCAL ||
                     wb_of_parameter_p(address, call->frame->function);
 
-    if (wrong_object_p(call->state, argument(call, 0), address)) {
+    if (wb_wrong_object_p(call->state, argument(call, 0), address)) {
         wb_store(call->frame, call->state, address, &value, argument(call, 2), call->node);
     }
     else {
@@ -360,7 +358,7 @@ apply_claims(const struct wb_call *call, const struct wb_summary *summary)
     for (const struct wb_claim *each = summary->claims; each; each = each->next) {
         struct wb_symbol *object = translate(call, each->object),
             *address = translate(call, each->address), *value = translate(call, each->value);
-        if (wrong_object_p(call->state, object, address))
+        if (wb_wrong_object_p(call->state, object, address))
             wb_store(call->frame, call->state, address, &type, value, call->node);
         else wb_note_claim(call->frame, call->state, object, address, value);
     }
@@ -458,16 +456,6 @@ apply_summary(const struct wb_call *call, const struct wb_summary *summary)
 }
 
 /* ---- all others ---- */
-
-/* The type of the thing whose address is passed: a variable, a field or an array. Returns NULL
- * if the argument is no such address. */
-static const struct wb_type *
-addressed_type(const struct wb_node *node)
-{
-    if (!node) return NULL;
-    if (node->kind == WB_ADDRESS) return node->child ? node->child->type : NULL;
-    return node->type && node->type->kind == WB_ARRAY ? node->type : NULL;
-}
 
 static bool
 only_read_p(const struct wb_function *function, unsigned parameter)

@@ -261,6 +261,11 @@ void wb_end_function(struct wb_frame *frame, struct wb_state *state);
 void wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
                 struct wb_symbol *value);
 
+/* A barrier for another object than the one that is stored into is none. Two parameters are taken
+ * to be two objects. Other values may be the same object by another name. */
+bool wb_wrong_object_p(const struct wb_state *state, const struct wb_symbol *given,
+                       struct wb_symbol *address);
+
 /* The value is stored at that address, and the barrier is that of the object. */
 void wb_note_claim(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *object,
                    struct wb_symbol *address, struct wb_symbol *value);
