@@ -15,10 +15,11 @@ room_to_spare() {
 
 # instructions RUBY ARGUMENT...: of that run without gems, by callgrind. Where the stack begins changes what some thousands of
 # strcmp at boot cost, by up to two million: one run less another would not be without boot. So what is short is filled up.
+# Settings count, too: with a longer RUBY_HEAPPROF an object of bench/kept.rb took ten instructions more or fewer.
 instructions() {
     ruby_counted=$1
     shift
-    BENCH_FILLED_UP=$(printf '%*s' $((1000 - $(printf '%s' "$*" | wc -c))) '') \
+    BENCH_FILLED_UP=$(printf '%*s' $((1000 - $(printf '%s' "$*${RUBY_HEAPPROF-}" | wc -c))) '') \
         setarch -R valgrind --tool=callgrind --callgrind-out-file=/dev/null "$ruby_counted" --disable=gems "$@" 2>&1 |
         sed -n 's/^==.*I *refs: *//p' | tr -d ,
 }
