@@ -215,14 +215,28 @@ rb_heapprof_sites_count_young_death(struct heapprof_sites *sites,
     if (sites->past) count_past(sites, sample, sample->birth_gc);
 }
 
+static void
+count_piece_age(struct heapprof_sites *sites, const struct heapprof_piece *piece)
+{
+    rb_heapprof_death_count(&sites->deaths[piece->site], piece->birth_gc, (uint32_t)piece->begin,
+                            (double)piece->weight, piece->asked_bytes);
+}
+
+/* Apart for the same reason as count_age_told. */
+__attribute__((noinline, cold)) static void
+count_piece_age_told(struct heapprof_sites *sites, const struct heapprof_piece *piece)
+{
+    rb_heapprof_numbers_change(&sites->numbers, piece->site);
+    count_piece_age(sites, piece);
+}
+
 void
 rb_heapprof_sites_count_retired(struct heapprof_sites *sites, const struct heapprof_piece *piece)
 {
     rb_heapprof_sites_count_free(sites, piece->site);
     if (!sites->lifetimes) return;
-    rb_heapprof_numbers_change(&sites->numbers, piece->site);
-    rb_heapprof_death_count(&sites->deaths[piece->site], piece->birth_gc, (uint32_t)piece->begin,
-                            (double)piece->weight, piece->asked_bytes);
+    if (sites->numbers.still) count_piece_age_told(sites, piece);
+    else count_piece_age(sites, piece);
 }
 
 void
