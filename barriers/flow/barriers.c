@@ -88,9 +88,11 @@ lasting_p(const struct wb_symbol *value)
     return true;
 }
 
-bool
-wb_wrong_object_p(const struct wb_state *state, const struct wb_symbol *given,
-                  struct wb_symbol *address)
+/* Two parameters are taken to be two objects. Other values may be the same object by another
+ * name. */
+static bool
+wrong_object_p(const struct wb_state *state, const struct wb_symbol *given,
+               struct wb_symbol *address)
 {
     const struct wb_symbol *parent = wb_parent_of(state, address);
 
@@ -109,18 +111,20 @@ claimed_p(const struct wb_claim *claims, const struct wb_claim *claim)
     return false;
 }
 
-void
-wb_note_claim(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *object,
-              struct wb_symbol *address, struct wb_symbol *value)
+bool
+wb_claim(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *object,
+         struct wb_symbol *address, struct wb_symbol *value)
 {
     struct wb_claim claim = { .object = object, .address = address, .value = value,
                               .next = frame->summary->claims };
 
-    if (!wb_of_parameter_p(address, frame->function) || wb_parent_of(state, address)) return;
-    if (object->kind != WB_S_PARAMETER || claimed_p(claim.next, &claim)) return;
+    if (wrong_object_p(state, object, address)) return false;
+    if (!wb_of_parameter_p(address, frame->function) || wb_parent_of(state, address)) return true;
+    if (object->kind != WB_S_PARAMETER || claimed_p(claim.next, &claim)) return true;
     struct wb_claim *noted = WB_NEW(frame->flow->arena, struct wb_claim);
     *noted = claim;
     frame->summary->claims = noted;
+    return true;
 }
 
 static void
@@ -130,7 +134,7 @@ note_claims(struct wb_frame *frame, const struct wb_state *state, struct wb_symb
     for (const struct wb_stores *stores = state->stores; stores; stores = stores->next) {
         const struct wb_store *store = stores->store;
         if (wb_ownerless_p(state, store) || !answers_p(state, store, object, value)) continue;
-        wb_note_claim(frame, state, object, store->address, store->value);
+        wb_claim(frame, state, object, store->address, store->value);
     }
 }
 

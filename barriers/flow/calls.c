@@ -176,33 +176,39 @@ visit_insert(const struct wb_call *call)
     }
 }
 
+static const struct wb_type value_type = { .kind = WB_VALUE };
+
 static void
 visit_store_last(const struct wb_call *call)
 {
-    static const struct wb_type value = { .kind = WB_VALUE };
-
     if (call->count < 2) return;
-    wb_store(call->frame, call->state, argument(call, 0), &value, argument(call, call->count - 1),
-             call->node);
+    wb_store(call->frame, call->state, argument(call, 0), &value_type,
+             argument(call, call->count - 1), call->node);
+}
+
+/* Returns whether the object's barrier counts for the value at that address. Otherwise the value is
+ * stored there without a barrier. */
+static bool
+claim(const struct wb_call *call, struct wb_symbol *object, struct wb_symbol *address,
+      struct wb_symbol *value)
+{
+    if (wb_claim(call->frame, call->state, object, address, value)) return true;
+    wb_store(call->frame, call->state, address, &value_type, value, call->node);
+    return false;
 }
 
 static void
 visit_write(const struct wb_call *call)
 {
-    struct wb_symbol *address = argument(call, 1);
-    static const struct wb_type value = { .kind = WB_VALUE };
+    struct wb_symbol *object = argument(call, 0), *address = argument(call, 1),
+        *value = argument(call, 2);
     bool followed = wb_base_of(address)->kind == WB_S_LOCAL ||
                     wb_of_parameter_p(address, call->frame->function);
 
-    if (wb_wrong_object_p(call->state, argument(call, 0), address)) {
-        wb_store(call->frame, call->state, address, &value, argument(call, 2), call->node);
-    }
-    else {
-        wb_note_barriered_store(call->frame, call->state, address, argument(call, 2), call->node);
-    }
-    if (followed) wb_bind(call->frame->flow->arena, call->state, address, argument(call, 2));
-    wb_note_claim(call->frame, call->state, argument(call, 0), address, argument(call, 2));
-    wb_barrier(call->frame, call->state, argument(call, 0), argument(call, 2));
+    if (claim(call, object, address, value))
+        wb_note_barriered_store(call->frame, call->state, address, value, call->node);
+    if (followed) wb_bind(call->frame->flow->arena, call->state, address, value);
+    wb_barrier(call->frame, call->state, object, value);
 }
 
 static void
@@ -353,14 +359,9 @@ apply_stores(const struct wb_call *call, const struct wb_summary *summary,
 static void
 apply_claims(const struct wb_call *call, const struct wb_summary *summary)
 {
-    static const struct wb_type type = { .kind = WB_VALUE };
-
     for (const struct wb_claim *each = summary->claims; each; each = each->next) {
-        struct wb_symbol *object = translate(call, each->object),
-            *address = translate(call, each->address), *value = translate(call, each->value);
-        if (wb_wrong_object_p(call->state, object, address))
-            wb_store(call->frame, call->state, address, &type, value, call->node);
-        else wb_note_claim(call->frame, call->state, object, address, value);
+        claim(call, translate(call, each->object), translate(call, each->address),
+              translate(call, each->value));
     }
 }
 

@@ -23,8 +23,8 @@
 #include "barriers/flow/state.h"
 #include "barriers/known.h"
 
-/* A barrier of that object was taken to be for an address, of which only the callers know whose
- * it is. */
+/* A function stores the value at the address, and calls the object's barrier for it. Its callers
+ * know which object owns the address. */
 struct wb_claim {
     struct wb_symbol      *object, *address, *value;
     const struct wb_claim *next;
@@ -261,14 +261,11 @@ void wb_end_function(struct wb_frame *frame, struct wb_state *state);
 void wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
                 struct wb_symbol *value);
 
-/* A barrier for another object than the one that is stored into is none. Two parameters are taken
- * to be two objects. Other values may be the same object by another name. */
-bool wb_wrong_object_p(const struct wb_state *state, const struct wb_symbol *given,
-                       struct wb_symbol *address);
-
-/* The value is stored at that address, and the barrier is that of the object. */
-void wb_note_claim(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *object,
-                   struct wb_symbol *address, struct wb_symbol *value);
+/* A value is stored at the address, and the object's barrier is called for it. Returns false if the
+ * address is another object's: then that barrier does not count. If only the callers know whose the
+ * address is, the summary tells them. */
+bool wb_claim(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *object,
+              struct wb_symbol *address, struct wb_symbol *value);
 
 /* On this path the object is nil or NULL, so no store is into it; or the value is no object, so its
  * stores into that object need no barrier. object NULL: into any; value NULL: any value. */

@@ -13,8 +13,8 @@
 
 #include <stdlib.h>
 
-/* The destructor that the class of the variable has in the source. Returns a null cursor if there
- * is none. */
+/* The destructor that the source gives the class of the variable. Returns a null cursor if the
+ * class has none there. */
 static CXCursor
 destructor_of(CXCursor declaration)
 {
@@ -77,14 +77,11 @@ wb_read_block(struct wb_reader *reader, const struct wb_cursors *children)
 struct wb_node *
 wb_leave_blocks(struct wb_reader *reader, struct wb_node *node)
 {
-    struct wb_node *destructors = read_destructors(reader, reader->destroyed_from),
-        *sequence = wb_new_node(reader, WB_SEQUENCE), **end = &sequence->child;
+    struct wb_node *destructors = read_destructors(reader, reader->destroyed_from);
 
-    if (!destructors) return node;
-    if (node->child) {
-        node->child->next = destructors;
-        return node;
-    }
+    if (destructors && node->child) node->child->next = destructors;
+    if (!destructors || node->child) return node;
+    struct wb_node *sequence = wb_new_node(reader, WB_SEQUENCE), **end = &sequence->child;
     wb_append(&end, destructors);
     wb_append(&end, node);
     return sequence;
