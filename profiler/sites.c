@@ -172,19 +172,23 @@ rb_heapprof_sites_count_free(struct heapprof_sites *sites, uint32_t site)
     sites->all[site].live_samples--;
 }
 
-static void
-count_age(struct heapprof_sites *sites, const struct heapprof_sample *sample, uint32_t last_gc)
-{
-    rb_heapprof_death_count(&sites->deaths[sample->site], sample->birth_gc, last_gc,
-                            (double)sample->weight, sample->birth_bytes);
-}
-
 /* Apart from the rest, which so calls nothing and saves no register. */
 __attribute__((noinline, cold)) static void
-count_age_told(struct heapprof_sites *sites, const struct heapprof_sample *sample, uint32_t last_gc)
+count_age_told(struct heapprof_sites *sites, uint32_t site, uint32_t birth_gc, uint32_t last_gc,
+               double weight, size_t size_bytes)
 {
-    rb_heapprof_numbers_change(&sites->numbers, sample->site);
-    count_age(sites, sample, last_gc);
+    rb_heapprof_numbers_change(&sites->numbers, site);
+    rb_heapprof_death_count(&sites->deaths[site], birth_gc, last_gc, weight, size_bytes);
+}
+
+static inline void
+count_lifetime(struct heapprof_sites *sites, uint32_t site, uint32_t birth_gc, uint32_t last_gc,
+               double weight, size_t size_bytes)
+{
+    if (!sites->lifetimes) return;
+    if (sites->numbers.still)
+        count_age_told(sites, site, birth_gc, last_gc, weight, size_bytes);
+    else rb_heapprof_death_count(&sites->deaths[site], birth_gc, last_gc, weight, size_bytes);
 }
 
 /* Inline: of what has survived no GC, as most of the dead, the age is known. */
@@ -194,9 +198,8 @@ count_past(struct heapprof_sites *sites, const struct heapprof_sample *sample, u
     if (sites->object_sums.kept)
         rb_heapprof_sums_die(&sites->object_sums, sample->site, (double)sample->weight,
                              (double)sample->weight * sample->slot_bytes);
-    if (!sites->lifetimes) return;
-    if (sites->numbers.still) count_age_told(sites, sample, last_gc);
-    else count_age(sites, sample, last_gc);
+    count_lifetime(sites, sample->site, sample->birth_gc, last_gc, (double)sample->weight,
+                   sample->birth_bytes);
 }
 
 void
@@ -215,28 +218,12 @@ rb_heapprof_sites_count_young_death(struct heapprof_sites *sites,
     if (sites->past) count_past(sites, sample, sample->birth_gc);
 }
 
-static void
-count_piece_age(struct heapprof_sites *sites, const struct heapprof_piece *piece)
-{
-    rb_heapprof_death_count(&sites->deaths[piece->site], piece->birth_gc, (uint32_t)piece->begin,
-                            (double)piece->weight, piece->asked_bytes);
-}
-
-/* Apart for the same reason as count_age_told. */
-__attribute__((noinline, cold)) static void
-count_piece_age_told(struct heapprof_sites *sites, const struct heapprof_piece *piece)
-{
-    rb_heapprof_numbers_change(&sites->numbers, piece->site);
-    count_piece_age(sites, piece);
-}
-
 void
 rb_heapprof_sites_count_retired(struct heapprof_sites *sites, const struct heapprof_piece *piece)
 {
     rb_heapprof_sites_count_free(sites, piece->site);
-    if (!sites->lifetimes) return;
-    if (sites->numbers.still) count_piece_age_told(sites, piece);
-    else count_piece_age(sites, piece);
+    count_lifetime(sites, piece->site, piece->birth_gc, (uint32_t)piece->begin,
+                   (double)piece->weight, piece->asked_bytes);
 }
 
 void
