@@ -198,6 +198,20 @@ rb_heapprof_mem_grow(struct heapprof_mem *mem, void **block, size_t *capacity,
     return true;
 }
 
+void
+rb_heapprof_mem_populate(const struct heapprof_mem *mem)
+{
+#ifdef MADV_POPULATE_WRITE
+    int saved_errno = errno;
+
+    for (int i = 0; i < HEAPPROF_MEM_BLOCKS; i++) {
+        const struct heapprof_mem_block *block = &mem->blocks[i];
+        if (block->bytes) madvise((void *)block->address, block->bytes, MADV_POPULATE_WRITE);
+    }
+    errno = saved_errno;
+#endif
+}
+
 /* The size after shrinking with so many bytes in use: a half, a quarter, ... in whole pages. */
 static size_t
 shrunk_bytes(size_t bytes, size_t used_bytes)

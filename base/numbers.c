@@ -27,7 +27,10 @@ rb_heapprof_numbers_grow(struct heapprof_numbers *numbers, struct heapprof_mem *
         mem->refused++;
         return false;
     }
-    return rb_heapprof_mem_grow(mem, array, &numbers->capacity, count + 1, element_bytes);
+    if (numbers->still) rb_heapprof_still_hold(numbers->still);
+    bool grown = rb_heapprof_mem_grow(mem, array, &numbers->capacity, count + 1, element_bytes);
+    if (numbers->still) rb_heapprof_still_release(numbers->still);
+    return grown;
 }
 
 /* An entry whose number is handed out for the first time is zero. */

@@ -11,7 +11,12 @@
  * copied already. So each entry is copied once, as it was at the beginning. An entry that is added
  * later lies behind the end; or it was free at the beginning, and is copied as a free one.
  *
- * Only begin asks for memory. The rest may run anywhere in the collector. The caller serialises.
+ * The steps of a shared still may run beside the program. Whoever announces a change, or moves the
+ * entries (numbers.h), then waits for the end of a step. Its copy function reads nothing that
+ * changes without being announced.
+ *
+ * Only begin asks for memory. The rest may run anywhere in the collector. The caller serialises
+ * all but the steps of a shared still.
  */
 #include "base/mem.h"
 
@@ -23,6 +28,8 @@ struct heapprof_still {
     uint32_t  next;           /* entries below this are copied, or are being copied */
     uint64_t *early;          /* bitmap of the entries that were copied ahead of their turn */
     size_t    early_capacity;
+    bool      shared;         /* the owner's */
+    uint32_t  turns, turn;    /* of a shared one: how many have been asked for; whose it is */
 };
 
 /* Begins a still of the entries below end. Returns false if memory is refused. The caller frees it
@@ -34,9 +41,22 @@ void rb_heapprof_still_free(struct heapprof_still *still, struct heapprof_mem *m
 #define HEAPPROF_STILL_STEP 256
 bool rb_heapprof_still_step(struct heapprof_still *still);
 
+/* Whether there is something for a step. */
+bool rb_heapprof_still_left_p(struct heapprof_still *still);
+
 /* To be called before that entry changes: copies it, unless it is copied or lies behind the end.
  * Seldom called, so the compiler keeps it away from the paths of samples. */
 __attribute__((__cold__))
 void rb_heapprof_still_keep(struct heapprof_still *still, uint32_t number);
+
+/* No step of a shared still runs between the two: the array of the entries may move. */
+__attribute__((__cold__))
+void rb_heapprof_still_hold(struct heapprof_still *still);
+__attribute__((__cold__))
+void rb_heapprof_still_release(struct heapprof_still *still);
+
+/* In a copy of the process, which has no other thread. A step that was cut off there is made
+ * again. */
+void rb_heapprof_still_alone(struct heapprof_still *still);
 
 #endif

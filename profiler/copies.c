@@ -3,7 +3,7 @@
  *     tables                   copies
  *     strings    ------->      snapshot: strings; their index is made anew at the end
  *     functions  ------->      snapshot: functions, by number only
- *     stacks     ------->      snapshot: stacks, by number only
+ *     stacks     ------->      snapshot: stacks, by number only; beside the program
  *     identities ------->      names of classes and callers
  *     sites      ------->      totals
  *     live       ------->      samples that are not gone; addresses, memsizes if wanted
@@ -16,7 +16,7 @@
  *       minus its living.
  *   I2  The things that an entry names are in the copies, too. A number is given to another entry
  *       only after its entry is copied, and nothing is freed before all is copied.
- *   I3  holds of a stack's node is from some moment after begin. No code reads it in the copies.
+ *   I3  holds of a stack's node is not copied, because it changes without being announced.
  *   I4  The text of strings only grows until a sweep, and all text is copied before a sweep.
  *
  * begin and add_up allocate (mem.c, the snapshot's account). Steps do not allocate. A still that is
@@ -46,8 +46,22 @@
 
 COPY_TABLE(copy_strings, snapshot->strings.all, strings.all)
 COPY_TABLE(copy_functions, snapshot->functions.all, functions.all)
-COPY_TABLE(copy_stacks, snapshot->stacks.nodes, stacks.nodes)
 COPY_TABLE(copy_identities, identities, identities.all)
+
+static void
+copy_stacks(struct heapprof_still *still, uint32_t first, uint32_t end)
+{
+    struct heapprof_copies *copies = still->data;
+    const struct heapprof_stack_node *from = copies->tables->stacks.nodes;
+    struct heapprof_stack_node *to = copies->snapshot->stacks.nodes;
+
+    for (uint32_t i = first; i < end; i++) {
+        to[i].parent = from[i].parent;
+        to[i].function = from[i].function;
+        to[i].line = from[i].line;
+        to[i].depth = from[i].depth;
+    }
+}
 
 static void
 copy_sites(struct heapprof_still *still, uint32_t first, uint32_t end)
@@ -202,6 +216,7 @@ begin_stills(struct heapprof_copies *copies)
         struct heapprof_still *still = &copies->stills[which];
         still->copy = copy_each[which];
         still->data = copies;
+        still->shared = which == HEAPPROF_COPIED_STACKS;
         if (!rb_heapprof_still_begin(still, &copies->snapshot->mem,
                                      end_of(copies->tables, which))) {
             return false;
@@ -317,7 +332,7 @@ step_on(struct heapprof_copies *copies, int which)
 {
     struct heapprof_still *still = &copies->stills[which];
 
-    if (still->next == still->end) return false;
+    if (!rb_heapprof_still_left_p(still)) return false;
     if (which == HEAPPROF_COPIED_BLOCKS) hold_blocks(copies, copies->asks.lock_blocks);
     rb_heapprof_still_step(still);
     if (which == HEAPPROF_COPIED_BLOCKS) hold_blocks(copies, copies->asks.unlock_blocks);
@@ -329,7 +344,20 @@ rb_heapprof_copies_take_sites(struct heapprof_copies *copies)
 {
     struct heapprof_still *still = &copies->stills[HEAPPROF_COPIED_SITES];
 
-    while (copies->tables && still->next < still->end) rb_heapprof_still_step(still);
+    while (copies->tables && rb_heapprof_still_left_p(still)) rb_heapprof_still_step(still);
+}
+
+void
+rb_heapprof_copies_copy_beside(struct heapprof_copies *copies)
+{
+    rb_heapprof_mem_populate(&copies->snapshot->mem);
+    while (rb_heapprof_still_step(&copies->stills[HEAPPROF_COPIED_STACKS])) continue;
+}
+
+void
+rb_heapprof_copies_alone(struct heapprof_copies *copies)
+{
+    rb_heapprof_still_alone(&copies->stills[HEAPPROF_COPIED_STACKS]);
 }
 
 /* The lock is needed because other threads may be changing blocks. */

@@ -83,6 +83,13 @@ void rb_heapprof_copies_follow(struct heapprof_copies *copies, struct heapprof_t
  * since begin. Asks for no memory. */
 bool rb_heapprof_copies_step(struct heapprof_copies *copies, bool ask);
 
+/* Copies what takes longest, the stacks. Any thread may do so, without a lock, while the tables
+ * change or others copy on. */
+void rb_heapprof_copies_copy_beside(struct heapprof_copies *copies);
+
+/* In a copy of the process, where the thread that copied is not. Comes before the next step. */
+void rb_heapprof_copies_alone(struct heapprof_copies *copies);
+
 /* Copies all sites at once. Comes before another moment becomes the peak. */
 void rb_heapprof_copies_take_sites(struct heapprof_copies *copies);
 

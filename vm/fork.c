@@ -21,7 +21,7 @@ rb_heapprof_after_fork(rb_pid_t pid)
     rb_heapprof_request_after_fork();
     rb_heapprof_marks_after_fork();
     if (!rb_heapprof_on) return;
-    rb_heapprof_gc_copy_rest(); /* the thread that takes the snapshot may not exist here */
+    rb_heapprof_gc_copy_rest_alone(); /* the thread that takes the snapshot may not exist here */
 
     const struct heapprof_options *options = &rb_heapprof.run.options;
     uint64_t seed = options->seeded ? options->seed ^ (uint64_t)getpid() << 32

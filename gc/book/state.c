@@ -45,6 +45,13 @@ rb_heapprof_gc_copy_rest(void)
     rb_heapprof.work.copies = NULL;
 }
 
+HEAPPROF_COLD void
+rb_heapprof_gc_copy_rest_alone(void)
+{
+    if (rb_heapprof.work.copies) rb_heapprof_copies_alone(rb_heapprof.work.copies);
+    rb_heapprof_gc_copy_rest();
+}
+
 /* ---- blocks that wait for their site (gc/blocks/waiting.c) ---- */
 
 enum { WAITING_MOST = 256, WAITING_MOST_OF_MEMCHECK = 32768 };

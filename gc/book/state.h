@@ -193,6 +193,9 @@ void rb_heapprof_gc_note_gone(void);
  * changed in any other way that copies do not follow (profiler/copies.h). May be called in a GC. */
 void rb_heapprof_gc_copy_rest(void);
 
+/* The same in a copy of the process, where the thread that takes the snapshot may not be. */
+void rb_heapprof_gc_copy_rest_alone(void);
+
 /* A walk over the heap for owners, in slices, between which the program runs. {0} before it
  * begins. */
 struct heapprof_walk {

@@ -67,7 +67,7 @@ take_and_write(const struct heapprof_others *others, void *data)
     const struct heapprof_frozen_asks *asks = data;
     int jump; /* nothing jumps: other threads do not run */
 
-    rb_heapprof_gc_copy_rest(); /* the thread that takes that snapshot is not here */
+    rb_heapprof_gc_copy_rest_alone(); /* the thread that takes that snapshot is not here */
     struct heapprof_snapshot *snapshot = rb_heapprof_snapshot_beside(asks->with, NULL, &jump);
     _exit(snapshot && asks->write(snapshot) == 0 ? 0 : 1);
 }

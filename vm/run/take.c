@@ -3,8 +3,8 @@
  *     full GC     if asked for; finalizers run
  *     owners      a walk over the heap in slices, other threads run in between
  *     names       callers of the allocator are named, without the VM lock
- *     copying     in slices under the VM lock, all ractors stopped; shows the moment of the first
- *                 slice
+ *     copying     stacks without the VM lock; the rest in slices under it, all ractors stopped. Shows
+ *                 the moment before the first slice
  *     adding up   without the VM lock
  *
  * profiler/copies.c copies and adds up; here is what stands around it. One snapshot is copied at
@@ -195,6 +195,7 @@ struct take_snapshot {
 
 enum take_state {
     TAKEN_ALL,      /* the profiler is off, there is no memory, or all is copied */
+    TAKEN_MOMENT,   /* what is copied now is as of this moment */
     TAKEN_SLICE,    /* there is more to copy */
     TAKEN_UNNAMED,  /* callers have to be named first */
     TAKEN_UNOWNED   /* another thread has begun another walk */
@@ -218,7 +219,7 @@ begin_named(struct take_snapshot *taking)
     rb_heapprof_names_refresh();
     taking->copies = begin_copies(owners, native_leaks);
     rb_heapprof.work.copies = taking->copies;
-    return taking->copies ? TAKEN_SLICE : TAKEN_ALL;
+    return taking->copies ? TAKEN_MOMENT : TAKEN_ALL;
 }
 
 /* Another thread may have copied the rest of this snapshot, and begun its own. */
@@ -293,6 +294,13 @@ walk_slice(struct take_snapshot *taking)
 
 /* ---- the whole ---- */
 
+static void *
+copy_beside(void *copies)
+{
+    rb_heapprof_copies_copy_beside(copies);
+    return NULL;
+}
+
 /* New callers may come while names are searched. Other threads of this ractor run during the
  * first search only, so that the searches end. Returns false if the snapshot is given up. */
 static bool
@@ -306,6 +314,9 @@ copy_in_slices(struct take_snapshot *taking)
           case TAKEN_UNNAMED:
             search_names(&taking->naming, taking->searches == searches ? taking->others : NULL);
             taking->searches--;
+            break;
+          case TAKEN_MOMENT:
+            if (taking->others) taking->others->beside(copy_beside, taking->copies);
             break;
           case TAKEN_UNOWNED:
             walk_slice(taking);

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <map>
+#include <thread>
 #include <vector>
 
 #include "test/unit/support/table_testing.h"
@@ -257,6 +259,41 @@ TEST_F(NumbersDeathTest, CheckSeesAWrongCount)
     ASSERT_NE(0u, Add(1));
     numbers_.count++;
     EXPECT_DEATH(Check(), "broken");
+}
+
+// The copying thread is in its step; the other one is about to have the array grow.
+struct Meeting {
+    Entry **all = nullptr;
+    uint64_t sum = 0;
+    std::promise<void> in_step, growing;
+};
+
+// ThreadSanitizer sees an array that moves under the step.
+TEST_F(NumbersTest, AnArrayGrowsAfterTheStepOfASharedStill)
+{
+    constexpr uint64_t kCount = 100;
+    for (uint64_t value = 1; value <= kCount; value++) ASSERT_NE(0u, Add(value));
+    Meeting meeting;
+    meeting.all = &all_;
+    heapprof_still still = {};
+    still.shared = true;
+    still.data = &meeting;
+    still.copy = [](heapprof_still *of, uint32_t first, uint32_t end) {
+        Meeting *met = static_cast<Meeting *>(of->data);
+        if (first == 0) met->in_step.set_value();
+        if (first == 0) met->growing.get_future().wait();
+        for (uint32_t i = first; i < end; i++) met->sum += (*met->all)[i].value;
+    };
+    ASSERT_TRUE(rb_heapprof_still_begin(&still, &mem_, numbers_.end));
+    numbers_.still = &still;
+    std::thread copier([&still] { rb_heapprof_still_step(&still); });
+    meeting.in_step.get_future().wait();
+    meeting.growing.set_value();
+    EXPECT_TRUE(HEAPPROF_NUMBERS_RESERVE_MORE(&numbers_, &mem_, all_, 100000));
+    copier.join();
+    EXPECT_EQ(kCount * (kCount + 1) / 2, meeting.sum);
+    numbers_.still = nullptr;
+    rb_heapprof_still_free(&still, &mem_);
 }
 
 } // namespace

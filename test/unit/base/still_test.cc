@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
 #include <vector>
 
 #include "test/unit/support/table_testing.h"
@@ -69,6 +71,45 @@ TEST_F(StillTest, IsWhatThereWasWhateverChangesInBetween)
         EXPECT_EQ(std::vector<int>(end, 1), copies_.times) << end;
         rb_heapprof_still_free(&still_, &mem_);
     }
+}
+
+// ThreadSanitizer sees whether an entry is read while it changes, or the array while it moves.
+TEST_F(StillTest, OneThatIsSharedIsCopiedBesideChangesAndMoves)
+{
+    constexpr uint32_t kEnd = 200000;
+    Begin(kEnd);
+    still_.shared = true;
+    std::atomic<bool> copied{false};
+    std::thread copier([&] {
+        while (rb_heapprof_still_step(&still_)) continue;
+        copied = true;
+    });
+    Choices choose(1);
+    for (int i = 0; !copied || i < 1000; i++) {
+        Change(static_cast<uint32_t>(choose.Below(kEnd)));
+        if (i % 100) continue;
+        rb_heapprof_still_hold(&still_);
+        copies_.from = std::vector<uint64_t>(copies_.from);
+        rb_heapprof_still_release(&still_);
+    }
+    copier.join();
+    EXPECT_FALSE(rb_heapprof_still_left_p(&still_));
+    for (uint32_t i = 0; i < kEnd; i++) ASSERT_EQ(i * 7, copies_.to[i]);
+    EXPECT_EQ(std::vector<int>(kEnd, 1), copies_.times);
+}
+
+// As in the child of a fork: the copier's turn never ends there, and its step has copied a part.
+TEST_F(StillTest, AStepThatIsCutOffIsMadeAgainAlone)
+{
+    Begin(1000);
+    still_.shared = true;
+    rb_heapprof_still_step(&still_);
+    rb_heapprof_still_hold(&still_);
+    still_.copy(&still_, HEAPPROF_STILL_STEP, HEAPPROF_STILL_STEP + 10);
+    rb_heapprof_still_alone(&still_);
+    Change(HEAPPROF_STILL_STEP + 20);
+    while (rb_heapprof_still_step(&still_)) continue;
+    for (uint32_t i = 0; i < 1000; i++) ASSERT_EQ(i * 7, copies_.to[i]);
 }
 
 // So that a slice knows how long it takes.

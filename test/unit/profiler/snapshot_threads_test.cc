@@ -1,5 +1,6 @@
 // snapshot_threads_test.cc - snapshots are read, encoded and freed by several threads at once,
-// none of which holds the GVL, while the tables they were copied from change.
+// none of which holds the GVL, while the tables they were copied from change. And their stacks are
+// copied while they do.
 //
 // Between the threads of a round there is no lock and no order but start and end: whatever a
 // snapshot shared with the tables, or two encoders with each other, is a race that
@@ -74,6 +75,21 @@ class ChangingTables {
                               rb_heapprof_snapshot_free);
     }
 
+    // The same, but another thread copies the stacks while so many things happen.
+    SharedSnapshot
+    TakeBeside(int changes)
+    {
+        heapprof_facts facts = {};
+        facts.gc_count = 20;
+        heapprof_copies *copies = copies_ = rb_heapprof_copies_begin(&tables_, &facts, nullptr);
+        rb_heapprof_copies_follow(copies, &tables_);
+        std::thread copier([copies] { rb_heapprof_copies_copy_beside(copies); });
+        Change(changes);
+        copier.join();
+        CopyRest();
+        return SharedSnapshot(rb_heapprof_copies_add_up(copies), rb_heapprof_snapshot_free);
+    }
+
     void
     Check() const
     {
@@ -87,6 +103,7 @@ class ChangingTables {
     uint8_t block_filter_[HEAPPROF_BLOCK_FILTER_SIZE] = {};
     uint32_t head_ = 0, class_head_ = 0; // there is one heap page
     uintptr_t last_address_ = 0x10000;
+    heapprof_copies *copies_ = nullptr; // being made
 
     uint32_t
     String(const char *prefix)
@@ -217,12 +234,21 @@ class ChangingTables {
     {
         if (tables_.functions.numbers.count == 0) return;
         uint32_t number = 1 + static_cast<uint32_t>(choose_.Below(tables_.functions.numbers.count));
+        rb_heapprof_numbers_change(&tables_.functions.numbers, number);
         rb_heapprof_functions_get(&tables_.functions, number)->name = String("g");
+    }
+
+    void
+    CopyRest()
+    {
+        while (copies_ && rb_heapprof_copies_step(copies_, false)) continue;
+        copies_ = nullptr;
     }
 
     void
     MakeRoom()
     {
+        CopyRest();
         rb_heapprof_sites_fold(&tables_.sites);
         rb_heapprof_stacks_trim(&tables_.stacks);
     }
@@ -300,6 +326,18 @@ TEST(SnapshotThreads, SnapshotsAreWrittenWhileTheirTablesChange)
         }
         for (std::thread &writer : writers) writer.join();
         EXPECT_EQ(0, wrong.load());
+        tables.Check();
+    }
+}
+
+// Free nodes are handed out again, their array grows, and at times all is copied at once.
+TEST(SnapshotThreads, StacksAreCopiedWhileTheTablesChange)
+{
+    ChangingTables tables(91);
+    for (int round = 0; round < kRounds; round++) {
+        tables.Change(20 * kChanges);
+        std::string expected = Write(tables.Take().get());
+        EXPECT_EQ(expected, Write(tables.TakeBeside(3 * kChanges).get())) << round;
         tables.Check();
     }
 }
