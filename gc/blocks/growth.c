@@ -28,23 +28,15 @@ find_site(const uintptr_t *frame)
     return site;
 }
 
-HEAPPROF_COLD static bool
-reserve_piece(void)
-{
-    lock_blocks();
-    bool reserved = rb_heapprof_blocks_reserve(&rb_heapprof.tables.blocks, 1);
-    unlock_blocks();
-    return reserved;
-}
-
-/* Under the VM lock. */
+/* Under both locks. */
 HEAPPROF_COLD static void
 prepare_growth(struct heapprof_thread *thread, const uintptr_t *frame)
 {
     if (!rb_heapprof_on || rb_heapprof.work.reading) return;
     begin_change();
     rb_heapprof_gc_settle_blocks();
-    while (!reserve_piece() && rb_heapprof_gc_make_room());
+    while (!rb_heapprof_blocks_reserve(&rb_heapprof.tables.blocks, 1) &&
+           rb_heapprof_gc_make_room()) continue;
     uint32_t site = find_site(frame);
     end_change();
     thread->prepared = (struct heapprof_prepared){
@@ -61,7 +53,9 @@ rb_heapprof_prepare(void)
     if (!rb_heapprof_on || rb_heapprof.run.options.malloc_all || !may_sample_p()) return;
     if (!room_on_stack_p(GET_EC(), true)) return;
     unsigned int lev = rb_gc_vm_lock_no_barrier();
+    lock_blocks();
     prepare_growth(thread, __builtin_frame_address(0));
+    unlock_blocks();
     rb_gc_vm_unlock_no_barrier(lev);
 }
 

@@ -109,10 +109,12 @@ rb_heapprof_malloc(void *mem, size_t begin, size_t end)
         return;
     }
     unsigned int lev = rb_gc_vm_lock_no_barrier();
+    lock_blocks(); /* once: settling, entering and the next gap all need it */
     if (rb_heapprof.work.reading) sample_without_stack(mem, begin, end - begin);
     else if (sampling_blocks_p())
         sample_block(__builtin_frame_address(0), (uintptr_t)mem, begin, end - begin);
     thread_redraw(thread);
+    unlock_blocks();
     rb_gc_vm_unlock_no_barrier(lev);
 }
 
