@@ -43,9 +43,9 @@ bool rb_heapprof_mem_grow(struct heapprof_mem *mem, void **block, size_t *capaci
 void rb_heapprof_mem_release(struct heapprof_mem *mem, void **block, size_t *capacity,
                              size_t element_bytes);
 
-/* Has the kernel give the pages of all blocks now, if it can, and not one by one when they are
- * first written to. Contents stay. May run beside everything but grow, shrink and release. */
-void rb_heapprof_mem_populate(const struct heapprof_mem *mem);
+/* Touches all pages, so that the kernel gives them now, and not when they are first written to.
+ * Contents stay. May run beside everything but grow, shrink and release. */
+void rb_heapprof_mem_touch(const struct heapprof_mem *mem);
 
 /* Gives the second half of the block back, in whole pages. Repeats that while the first `used`
  * elements fill at most two thirds of what stays. The block may move. */

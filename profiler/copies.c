@@ -350,7 +350,7 @@ rb_heapprof_copies_take_sites(struct heapprof_copies *copies)
 void
 rb_heapprof_copies_copy_beside(struct heapprof_copies *copies)
 {
-    rb_heapprof_mem_populate(&copies->snapshot->mem);
+    rb_heapprof_mem_touch(&copies->snapshot->mem);
     while (rb_heapprof_still_step(&copies->stills[HEAPPROF_COPIED_STACKS])) continue;
 }
 

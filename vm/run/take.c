@@ -163,19 +163,6 @@ read_files(void *data)
     return NULL;
 }
 
-static void
-search_names(struct take_naming *naming, const struct heapprof_others *others)
-{
-    bool before = rb_heapprof_gc_begin_own_work();
-
-    rb_heapprof_symbols_locate(&naming->symbols);
-    naming->done = false;
-    if (others) others->beside(read_files, naming);
-    if (!naming->done) read_files(naming);
-    rb_heapprof_symbols_ask_exports(&naming->symbols);
-    rb_heapprof_gc_end_own_work(before);
-}
-
 /* ---- the snapshot ---- */
 
 /* A sample looks leaked if it has no known owner, so leaks need owners. */
@@ -189,6 +176,7 @@ struct take_snapshot {
     int searches;                /* for names: how many more are allowed */
     int64_t waited_ns;           /* what other threads have taken since the last slice */
     struct heapprof_copies *copies;
+    bool stacks_copied, added_up;
     struct heapprof_snapshot *snapshot;
     int *jump;                   /* the tag that others->between has jumped to, or 0 */
 };
@@ -275,6 +263,41 @@ let_others_run(struct take_snapshot *taking)
     return *taking->jump == 0;
 }
 
+/* Has the work done while others run, if that is possible: the work sets *done. An interrupt that
+ * is pending comes first; most often it says that another thread waits for the GVL. Returns false
+ * if the snapshot is given up. */
+static bool
+do_beside(struct take_snapshot *taking, void *(*work)(void *data), void *data, const bool *done)
+{
+    enum { tries = 5 };
+
+    for (int i = 0; taking->others && !*done && i < tries; i++) {
+        if (i > 0 && !let_others_run(taking)) return false;
+        taking->others->beside(work, data);
+    }
+    return true;
+}
+
+/* ---- the search for names ---- */
+
+/* Returns false if the snapshot is given up. */
+static bool
+search_names(struct take_snapshot *taking, bool beside)
+{
+    struct take_naming *naming = &taking->naming;
+    bool before = rb_heapprof_gc_begin_own_work();
+
+    rb_heapprof_symbols_locate(&naming->symbols);
+    rb_heapprof_gc_end_own_work(before);
+    naming->done = false;
+    if (beside && !do_beside(taking, read_files, naming, &naming->done)) return false;
+    if (!naming->done) read_files(naming);
+    before = rb_heapprof_gc_begin_own_work();
+    rb_heapprof_symbols_ask_exports(&naming->symbols);
+    rb_heapprof_gc_end_own_work(before);
+    return true;
+}
+
 /* ---- owners ---- */
 
 /* The next slice of the walk. Returns false after the last one. */
@@ -295,9 +318,12 @@ walk_slice(struct take_snapshot *taking)
 /* ---- the whole ---- */
 
 static void *
-copy_beside(void *copies)
+copy_stacks(void *data)
 {
-    rb_heapprof_copies_copy_beside(copies);
+    struct take_snapshot *taking = data;
+
+    rb_heapprof_copies_copy_beside(taking->copies);
+    taking->stacks_copied = true;
     return NULL;
 }
 
@@ -312,11 +338,11 @@ copy_in_slices(struct take_snapshot *taking)
     for (taking->searches = searches; (taken = take_slice(taking)) != TAKEN_ALL; ) {
         switch (taken) {
           case TAKEN_UNNAMED:
-            search_names(&taking->naming, taking->searches == searches ? taking->others : NULL);
+            if (!search_names(taking, taking->searches == searches)) return false;
             taking->searches--;
             break;
           case TAKEN_MOMENT:
-            if (taking->others) taking->others->beside(copy_beside, taking->copies);
+            if (!do_beside(taking, copy_stacks, taking, &taking->stacks_copied)) return false;
             break;
           case TAKEN_UNOWNED:
             walk_slice(taking);
@@ -336,6 +362,7 @@ add_up(void *data)
 
     taking->snapshot = rb_heapprof_copies_add_up(taking->copies);
     taking->copies = NULL;
+    taking->added_up = true;
     rb_heapprof_gc_end_own_work(before);
     return NULL;
 }
@@ -376,7 +403,7 @@ rb_heapprof_snapshot_beside(unsigned int with, const struct heapprof_others *oth
     }
     if (!copy_in_slices(&taking)) return NULL;
     rb_heapprof_symbols_free(&taking.naming.symbols);
-    if (taking.copies && others) others->beside(add_up, &taking);
+    if (taking.copies && !do_beside(&taking, add_up, &taking, &taking.added_up)) return NULL;
     if (taking.copies) add_up(&taking);
     if (taking.snapshot) add_rest(&taking);
     return taking.snapshot;
