@@ -92,6 +92,11 @@ class TestScriptsCheckRooms < Test::Unit::TestCase
     refused "doc/a.md: page: b.md: no such file\ndoc/a.md: page: #b: no such heading\n", "doc/a.md" => "# A\n\n[a](b.md) [b](#b)\n"
   end
 
+  def test_a_document_that_names_a_file_of_a_room_which_is_not_there_fails
+    assert check("doc/a.md" => "`os/file.c`, `os/file`, `os/file.[ch]`, `os/*.c`, `os/`, `bin/file`\n").last
+    refused "doc/a.md: page: os/folder/file: no such file\n", "doc/a.md" => "`os/folder/file`\n"
+  end
+
   def test_who_raises_elsewhere_fails
     refused "os/file.c: raise: rb_raise, and only vm/api/, vm/memprof/ may raise\n",
             "os/file.c" => "void rb_raise(int error);\n\nint\nfile_write(void)\n{\n    rb_raise(0);\n    return 0;\n}\n"
