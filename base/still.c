@@ -13,6 +13,7 @@
 #endif
 #include "base/still.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <time.h>
 
@@ -35,15 +36,18 @@ rb_heapprof_still_free(struct heapprof_still *still, struct heapprof_mem *mem)
 
 /* ---- turns ---- */
 
-/* Yielding alone would not let a thread of lower priority run. */
+/* Yielding alone would not let a thread of lower priority run. The program may be about to look at
+ * errno. */
 static void
 wait_a_moment(int tries)
 {
     enum { yields = 100 };
     const struct timespec moment = { .tv_nsec = 50000 };
+    int saved_errno = errno;
 
     if (tries < yields) sched_yield();
     else nanosleep(&moment, NULL);
+    errno = saved_errno;
 }
 
 void
