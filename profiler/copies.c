@@ -16,7 +16,8 @@
  *       minus its living.
  *   I2  The things that an entry names are in the copies, too. A number is given to another entry
  *       only after its entry is copied, and nothing is freed before all is copied.
- *   I3  holds of a stack's node is not copied, because it changes without being announced.
+ *   I3  holds of a stack's node in use is not copied, because it changes without being announced. In
+ *       a free node it is the link of the chain of free ones, which is copied.
  *   I4  The text of strings only grows until a sweep, and all text is copied before a sweep.
  *
  * begin and add_up allocate (mem.c, the snapshot's account). Steps do not allocate. A still that is
@@ -60,6 +61,7 @@ copy_stacks(struct heapprof_still *still, uint32_t first, uint32_t end)
         to[i].function = from[i].function;
         to[i].line = from[i].line;
         to[i].depth = from[i].depth;
+        to[i].holds = from[i].function ? 0 : from[i].holds;
     }
 }
 
