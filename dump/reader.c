@@ -46,7 +46,8 @@ struct reader {
     char           *error;
     enum heapprof_dump_result result;
     bool            ended;        /* true once result is known */
-    unsigned char  *packed, *unpacked;
+    unsigned char  *packed, *unpacked; /* of the present block */
+    size_t          packed_capacity, unpacked_capacity;
     uint64_t        position;     /* bytes of the file read so far */
     uint64_t        block_at;     /* where the present block begins in the file */
     struct cursor   in;
@@ -582,6 +583,15 @@ incomplete(struct reader *reader, const char *why)
                   reader->block_at, why);
 }
 
+/* Most files have no block of the largest size. */
+static bool
+make_room(struct reader *reader, size_t packed_bytes, size_t bytes)
+{
+    return (HEAPPROF_ARRAY_GROW(reader->packed, reader->packed_capacity, packed_bytes) &&
+            HEAPPROF_ARRAY_GROW(reader->unpacked, reader->unpacked_capacity, bytes)) ||
+           no_memory(reader);
+}
+
 /* Reads the head of the next block, and its packed bytes. */
 static bool
 take_block(struct reader *reader, struct head *head)
@@ -598,6 +608,7 @@ take_block(struct reader *reader, struct head *head)
         (head->encoding == HEAPPROF_DUMP_RAW && head->packed_bytes != head->bytes)) {
         return incomplete(reader, "is damaged");
     }
+    if (!make_room(reader, head->packed_bytes, head->bytes)) return false;
     if (take(reader, reader->packed, head->packed_bytes) < head->packed_bytes)
         incomplete(reader, "is cut short");
     else if (crc32(0, reader->packed, (uInt)head->packed_bytes) != head->crc)
@@ -642,15 +653,13 @@ rb_heapprof_dump_read(heapprof_dump_more_i *more, void *more_data,
                       const struct heapprof_dump_visitor *visitor,
                       char error[HEAPPROF_DUMP_ERROR_MAX])
 {
+    enum { first_bytes = 4096 };
     struct reader reader = {.more = more, .more_data = more_data, .visitor = visitor,
                             .error = error};
 
     error[0] = '\0';
-    reader.packed = malloc(PACKED_MOST);
-    reader.unpacked = malloc(HEAPPROF_DUMP_BLOCK_MOST);
-    if (!reader.packed || !reader.unpacked) no_memory(&reader);
-    else if (read_magic(&reader)) {
-        while (read_block(&reader));
+    if (make_room(&reader, first_bytes, first_bytes) && read_magic(&reader)) {
+        while (read_block(&reader)) continue;
     }
     free(reader.packed);
     free(reader.unpacked);
