@@ -688,9 +688,8 @@ wb_visit_call(struct wb_frame *frame, struct wb_state *state, const struct wb_no
         struct wb_symbol *test = wb_named_test(frame, state, function, call.arguments[0]);
         if (test) return test;
     }
-    if (function && result->kind == WB_S_UNKNOWN) {
-        result->string |= wb_returns_string_p(function);
+    if (function && result->kind == WB_S_UNKNOWN) result->string |= wb_returns_string_p(function);
+    if (function && (result->kind == WB_S_UNKNOWN || result->kind == WB_S_LOAD))
         result->immortal |= wb_returns_immortal_p(function);
-    }
     return result;
 }

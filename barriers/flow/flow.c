@@ -58,6 +58,7 @@ join_values(struct wb_frame *frame, const void *place, struct wb_symbol *one,
     if (value) return value;
     value = symbol(frame, WB_S_UNKNOWN, place, NULL, 0);
     value->string = one->string && two->string;
+    value->immortal = one->immortal && two->immortal;
     return value;
 }
 

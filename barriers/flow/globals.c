@@ -110,6 +110,13 @@ wb_note_held(const struct wb_function *function, unsigned number, struct wb_symb
     return true;
 }
 
+/* Some keep an ID in a variable of type VALUE. */
+static bool
+returns_number_p(const struct wb_function *function)
+{
+    return function->of_ruby && function->result && function->result->kind == WB_OTHER;
+}
+
 bool
 wb_returns_immortal_p(const struct wb_function *function)
 {
@@ -118,5 +125,5 @@ wb_returns_immortal_p(const struct wb_function *function)
         "rb_define_module_id_under", "rb_define_module_under",
     };
 
-    return WB_ONE_OF_P(function, names);
+    return WB_ONE_OF_P(function, names) || returns_number_p(function);
 }

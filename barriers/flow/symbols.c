@@ -90,6 +90,7 @@ wb_either(struct wb_symbols *symbols, const void *place, struct wb_symbol *one,
                                          (int64_t)(uintptr_t)other);
     either->other = other;
     either->string = one->string && other->string;
+    either->immortal = one->immortal && other->immortal;
     return either;
 }
 

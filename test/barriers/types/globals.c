@@ -8,7 +8,7 @@ struct node {
 };
 
 static VALUE cache, registered, global, marked, held, constant, of_class, symbol, number, copied;
-static VALUE late, in_list[4], by_helper;
+static VALUE late, in_list[4], by_helper, identifier, fetched;
 static struct { VALUE member; } whole;
 static struct other { VALUE value; } *list;
 static struct node *marked_list;
@@ -107,6 +107,8 @@ use(VALUE self, VALUE value)
     global = value;
     copied = rb_cObject;
     symbol = ID2SYM(rb_intern("symbol"));
+    identifier = rb_intern("identifier"); /* an ID, as some gems keep it */
+    fetched = rb_const_get(rb_cObject, rb_intern("Fetched")); // unregistered-global fetched
     number = INT2FIX(1);
     return by_helper;
 }
