@@ -236,37 +236,26 @@ choose_heavy(struct heapprof_tables *tables)
 
 /* ---- what stands for them ---- */
 
-/* 0 when memory is refused. */
-static uint32_t
-intern(struct heapprof_tables *tables, const char *text)
-{
-    uint32_t name = rb_heapprof_strings_intern(&tables->strings, text, strlen(text));
-
-    return name == UINT32_MAX ? 0 : name;
-}
-
 static uint32_t
 enter_code(struct heapprof_tables *tables)
 {
+    static const char name[] = "[dead code]";
     struct heapprof_function function = {.origin = NAMELESS_CODE};
     uint32_t number = rb_heapprof_functions_find(&tables->functions, function.origin, 0);
 
     if (number) return number;
-    function.name = intern(tables, "[dead code]");
-    return function.name ? rb_heapprof_functions_add(&tables->functions, &function) : 0;
+    function.name = rb_heapprof_strings_intern(&tables->strings, name, sizeof(name) - 1);
+    if (function.name == UINT32_MAX) return 0;
+    return rb_heapprof_functions_add(&tables->functions, &function);
 }
 
 static uint32_t
 enter_class(struct heapprof_tables *tables)
 {
-    struct heapprof_identities *identities = &tables->identities;
-    uint32_t name, id = rb_heapprof_identities_find(identities, NAMELESS_CLASS);
+    static const char name[] = "[dead class]";
 
-    if (id) return id;
-    name = intern(tables, "[dead class]");
-    id = name ? rb_heapprof_identities_add(identities, &identities->elsewhere, NAMELESS_CLASS) : 0;
-    if (id) rb_heapprof_identities_change(identities, id)->name = name;
-    return id;
+    return rb_heapprof_tables_named(tables, &tables->identities.elsewhere, NAMELESS_CLASS, name,
+                                    sizeof(name) - 1);
 }
 
 struct heapprof_nameless

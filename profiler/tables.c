@@ -88,6 +88,20 @@ rb_heapprof_tables_free(struct heapprof_tables *tables)
 }
 
 uint32_t
+rb_heapprof_tables_named(struct heapprof_tables *tables, uint32_t *page_head, uintptr_t key,
+                         const char *name, size_t length)
+{
+    uint32_t id = rb_heapprof_identities_find(&tables->identities, key);
+    if (id) return id;
+
+    uint32_t string = rb_heapprof_strings_intern(&tables->strings, name, length);
+    if (string == UINT32_MAX) return 0;
+    id = rb_heapprof_identities_add(&tables->identities, page_head, key);
+    if (id) rb_heapprof_identities_change(&tables->identities, id)->name = string;
+    return id;
+}
+
+uint32_t
 rb_heapprof_tables_label(struct heapprof_tables *tables, uint32_t set, const char *text,
                          size_t length)
 {

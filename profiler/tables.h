@@ -67,6 +67,11 @@ void rb_heapprof_tables_free(struct heapprof_tables *tables);
  * the blocks' lock, and in time in proportion to what is alive. */
 void rb_heapprof_tables_follow_sites(struct heapprof_tables *tables);
 
+/* The identity with that key, which is no object's. A new one gets the name. Returns 0 if memory is
+ * refused for one of the two. page_head: as rb_heapprof_identities_add. */
+uint32_t rb_heapprof_tables_named(struct heapprof_tables *tables, uint32_t *page_head,
+                                  uintptr_t key, const char *name, size_t length);
+
 /* The string with the text of a set of labels. It stays until the tables are freed. Returns
  * UINT32_MAX if memory is refused. Set 0 has string 0. */
 uint32_t rb_heapprof_tables_label(struct heapprof_tables *tables, uint32_t set, const char *text,

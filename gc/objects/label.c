@@ -18,24 +18,20 @@
 HEAPPROF_COLD static uint32_t
 type_identity(VALUE object, const char *detail)
 {
-    struct heapprof_identities *identities = &rb_heapprof.tables.identities;
     uintptr_t key = 1 + RB_BUILTIN_TYPE(object);
     if (RB_BUILTIN_TYPE(object) == T_IMEMO) key |= (uintptr_t)(imemo_type(object) + 1) << 8;
 
-    uint32_t id = rb_heapprof_identities_find(identities, key);
+    uint32_t id = rb_heapprof_identities_find(&rb_heapprof.tables.identities, key);
     if (id) return id;
 
-    id = rb_heapprof_identities_add(identities, identities_of_page(key), key);
-    if (id == 0) return 0;
     rb_heapprof.work.stack_used |= HEAPPROF_STACK_NAMED;
 
     char name[64];
     const char *format = detail ? "%s(%s)" : "%s";
     const char *type = RB_TYPE_P(object, T_DATA) ? "T_DATA" : obj_type_name(object);
     size_t length = (size_t)snprintf(name, sizeof(name), format, type, detail);
-    uint32_t text = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, length);
-    rb_heapprof_identities_change(identities, id)->name = text;
-    return id;
+    return rb_heapprof_tables_named(&rb_heapprof.tables, identities_of_page(key), key, name,
+                                    length);
 }
 
 /* The identity of the label of this object. Returns 0 when memory is refused. *of_class:

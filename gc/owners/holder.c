@@ -39,15 +39,8 @@ static const char *const vm_table_names[] = {
 HEAPPROF_COLD static uint32_t
 named_identity(uintptr_t key, const char *name)
 {
-    struct heapprof_identities *identities = &rb_heapprof.tables.identities;
-    uint32_t id = rb_heapprof_identities_find(identities, key);
-    if (id) return id;
-
-    id = rb_heapprof_identities_add(identities, identities_of_page(key), key);
-    if (id == 0) return 0;
-    uint32_t text = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, strlen(name));
-    rb_heapprof_identities_change(identities, id)->name = text;
-    return id;
+    return rb_heapprof_tables_named(&rb_heapprof.tables, identities_of_page(key), key, name,
+                                    strlen(name));
 }
 
 /* The name of the library whose key was asked for last. */

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -337,6 +339,26 @@ TEST_F(TablesBlocksTest, ATrimKeepsTheClassesOfOwners)
 }
 
 using TablesDeathTest = TablesTest;
+
+TEST_F(TablesTest, AnIdentityThatNoObjectHasIsThereWithItsName)
+{
+    uint32_t no_page = 0;
+    auto named = [&](const char *name) {
+        return rb_heapprof_tables_named(&tables_, &no_page, 0x9000, name, strlen(name));
+    };
+    AddSample();
+    mem_.budget_bytes = mem_.used_bytes;
+    std::string longer(tables_.strings.bytes_capacity, 'x');
+    EXPECT_EQ(0u, named(longer.c_str()));
+    EXPECT_EQ(0u, rb_heapprof_identities_find(&tables_.identities, 0x9000));
+    mem_.budget_bytes = SIZE_MAX;
+    uint32_t id = named("[C] libz.so");
+    ASSERT_NE(0u, id);
+    uint32_t name = tables_.identities.all[id].name;
+    EXPECT_STREQ("[C] libz.so", rb_heapprof_strings_get(&tables_.strings, name, nullptr));
+    EXPECT_EQ(id, named("[C] libz.so"));
+    rb_heapprof_tables_check(&tables_);
+}
 
 TEST_F(TablesTest, NewTablesAreWholeAndHoldNoMemory)
 {
