@@ -35,6 +35,7 @@
 #include "gc/blocks/mapping.c"
 #include "gc/blocks/malloc_all.c"
 #include "gc/uses/use.c"
+#include "gc/uses/marked.c"
 #include "gc/uses/fault.c"
 #include "gc/owners/holder.c"
 #include "gc/owners/own.c"

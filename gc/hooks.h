@@ -14,6 +14,7 @@
  *   rb_heapprof_gate_swept_page, _finalized  page; object with a finalizer  1 test, off or on
  *   rb_heapprof_gate_added_page, _walk       new page; page walked over     1 test, off or on
  *   rb_heapprof_gate_held_p                  slot, at the end of process    1 test, off or on
+ *   rb_heapprof_gate_marked_dead             dead object that is marked     1 test, off or on
  *   rb_heapprof_gate_move  object moved by compaction       1 test   1 test
  *   rb_heapprof_gate_malloc block from the allocator        subtract and test, off or on
  *   rb_heapprof_gate_realloc block about to be reallocated  add up and 2 tests
@@ -196,6 +197,17 @@ static inline bool
 rb_heapprof_gate_held_p(const struct heap_page *page, VALUE slot)
 {
     return RB_UNLIKELY(rb_heapprof_quarantine_on) && rb_heapprof_quarantine_held_p(page, slot);
+}
+
+HEAPPROF_COLD static bool
+rb_heapprof_uses_marked(VALUE object);
+
+/* MRI is about to end with a [BUG], because a dead object was marked. Returns true if that is one
+ * which is held back: then its mark is taken back. */
+static inline bool
+rb_heapprof_gate_marked_dead(VALUE object)
+{
+    return RB_UNLIKELY(rb_heapprof_quarantine_on) && rb_heapprof_uses_marked(object);
 }
 
 HEAPPROF_COLD static void

@@ -20,61 +20,60 @@ rb_heapprof_callers_init(struct heapprof_callers *callers, struct heapprof_mem *
 void
 rb_heapprof_callers_free(struct heapprof_callers *callers)
 {
-    HEAPPROF_MEM_RELEASE(callers->mem, callers->wrappers, callers->wrappers_capacity);
-    callers->wrapper_count = 0;
+    HEAPPROF_MEM_RELEASE(callers->mem, callers->all, callers->capacity);
+    callers->count = 0;
 }
 
 void
-rb_heapprof_callers_add_wrapper(struct heapprof_callers *callers, uintptr_t start,
-                                size_t size_bytes, bool of_xmalloc)
+rb_heapprof_callers_add(struct heapprof_callers *callers, uintptr_t start, size_t size_bytes,
+                        enum heapprof_role role)
 {
-    if (!HEAPPROF_MEM_GROW(callers->mem, callers->wrappers, callers->wrappers_capacity,
-                           callers->wrapper_count + 1)) return;
-    callers->wrappers[callers->wrapper_count++] =
-        (struct heapprof_wrapper){ start, start + size_bytes, of_xmalloc };
+    if (!HEAPPROF_MEM_GROW(callers->mem, callers->all, callers->capacity, callers->count + 1))
+        return;
+    callers->all[callers->count++] =
+        (struct heapprof_code_range){ start, start + size_bytes, role };
 }
 
 static int
 compare_code(const void *left, const void *right)
 {
-    const struct heapprof_wrapper *a = left, *b = right;
+    const struct heapprof_code_range *a = left, *b = right;
     return (a->start > b->start) - (a->start < b->start);
 }
 
 void
 rb_heapprof_callers_sort(struct heapprof_callers *callers)
 {
-    if (callers->wrapper_count == 0) return;
-    qsort(callers->wrappers, callers->wrapper_count, sizeof(*callers->wrappers), compare_code);
+    if (callers->count == 0) return;
+    qsort(callers->all, callers->count, sizeof(*callers->all), compare_code);
 }
 
-/* A return address follows its call, which may be the function's last instruction. Returns NULL if
- * it lies in no wrapper. */
-static const struct heapprof_wrapper *
-wrapper_at(const struct heapprof_callers *callers, uintptr_t address)
+/* A return address follows its call, which may be the function's last instruction. */
+static bool
+within_p(const struct heapprof_code_range *code, uintptr_t address)
 {
-    size_t low = 0, high = callers->wrapper_count;
+    return address > code->start && address <= code->end;
+}
+
+enum heapprof_role
+rb_heapprof_callers_role(const struct heapprof_callers *callers, uintptr_t address)
+{
+    size_t low = 0, high = callers->count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (callers->wrappers[middle].start < address) low = middle + 1;
+        if (callers->all[middle].start < address) low = middle + 1;
         else high = middle;
     }
-    if (low == 0 || address > callers->wrappers[low - 1].end) return NULL;
-    return &callers->wrappers[low - 1];
+    if (low == 0 || !within_p(&callers->all[low - 1], address)) return HEAPPROF_ROLE_NONE;
+    return callers->all[low - 1].role;
 }
 
 bool
 rb_heapprof_callers_wrapper_p(const struct heapprof_callers *callers, uintptr_t address)
 {
-    return wrapper_at(callers, address) != NULL;
-}
-
-bool
-rb_heapprof_callers_xmalloc_p(const struct heapprof_callers *callers, uintptr_t address)
-{
-    const struct heapprof_wrapper *wrapper = wrapper_at(callers, address);
-    return wrapper && wrapper->of_xmalloc;
+    enum heapprof_role role = rb_heapprof_callers_role(callers, address);
+    return role == HEAPPROF_ROLE_WRAPPER || role == HEAPPROF_ROLE_XMALLOC;
 }
 
 uintptr_t
@@ -89,34 +88,21 @@ rb_heapprof_callers_find(const struct heapprof_callers *callers, const uintptr_t
     return i < count ? addresses[i] : 0;
 }
 
-/* As wrapper_p. */
-static bool
-within_p(const struct heapprof_wrapper *code, uintptr_t address)
-{
-    return address > code->start && address <= code->end;
-}
-
 bool
 rb_heapprof_callers_core_p(const struct heapprof_callers *callers, uintptr_t address)
 {
     return within_p(&callers->core, address);
 }
 
-bool
-rb_heapprof_callers_interpreter_p(const struct heapprof_callers *callers, uintptr_t address)
-{
-    return within_p(&callers->interpreter, address);
-}
-
 uintptr_t
 rb_heapprof_callers_behalf(const struct heapprof_callers *callers, const uintptr_t *addresses,
                            size_t count)
 {
-    for (size_t i = 0; i < count && !rb_heapprof_callers_interpreter_p(callers, addresses[i]);
-         i++) {
-        if (rb_heapprof_callers_core_p(callers, addresses[i])) continue;
-        if (rb_heapprof_callers_wrapper_p(callers, addresses[i])) continue;
-        return addresses[i];
+    for (size_t i = 0; i < count; i++) {
+        enum heapprof_role role = rb_heapprof_callers_role(callers, addresses[i]);
+        if (role == HEAPPROF_ROLE_EDGE) return 0;
+        if (role == HEAPPROF_ROLE_NONE && !rb_heapprof_callers_core_p(callers, addresses[i]))
+            return addresses[i];
     }
     return 0;
 }

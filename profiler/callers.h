@@ -5,20 +5,28 @@
  * of the caller's function is looked up when somebody wants it. */
 #include "base/mem.h"
 
-/* The code of a wrapper: addresses from start to end - 1. */
-struct heapprof_wrapper {
+/* What a function is to the requests that it leads to. */
+enum heapprof_role {
+    HEAPPROF_ROLE_NONE,    /* asks for itself */
+    HEAPPROF_ROLE_WRAPPER, /* asks for its caller */
+    HEAPPROF_ROLE_XMALLOC, /* as a wrapper, and MRI's allocator: it gives out blocks of xmalloc */
+    HEAPPROF_ROLE_EDGE,    /* runs or reads Ruby code: never for its caller */
+    HEAPPROF_ROLE_MARKER   /* calls mark functions */
+};
+
+/* The code of a function, or of all of MRI: addresses from start to end - 1. */
+struct heapprof_code_range {
     uintptr_t start;
     uintptr_t end;
-    bool      of_xmalloc; /* a part of MRI's allocator: what it asks for is a block of xmalloc */
+    enum heapprof_role role;
 };
 
 struct heapprof_callers {
     struct heapprof_mem  *mem;
-    struct heapprof_wrapper *wrappers; /* sorted after sort; none overlaps another */
-    size_t wrappers_capacity;
-    size_t wrapper_count;
-    struct heapprof_wrapper core;        /* the code of MRI; {0}: not known */
-    struct heapprof_wrapper interpreter; /* MRI's function that runs Ruby code; {0}: not known */
+    struct heapprof_code_range *all; /* what has a role; sorted after sort; none overlaps another */
+    size_t capacity;
+    size_t count;
+    struct heapprof_code_range core; /* the code of MRI; {0}: not known */
 };
 
 /* An empty table; allocates nothing. mem must outlive it. */
@@ -27,16 +35,17 @@ void rb_heapprof_callers_init(struct heapprof_callers *callers, struct heapprof_
 /* Gives the memory back; the table is then as after init. */
 void rb_heapprof_callers_free(struct heapprof_callers *callers);
 
-/* Adds a wrapper, if there is memory. The caller calls sort after the last one. */
-void rb_heapprof_callers_add_wrapper(struct heapprof_callers *callers, uintptr_t start,
-                                     size_t size_bytes, bool of_xmalloc);
+/* Adds a function, if there is memory. The caller calls sort after the last one. */
+void rb_heapprof_callers_add(struct heapprof_callers *callers, uintptr_t start, size_t size_bytes,
+                             enum heapprof_role role);
 void rb_heapprof_callers_sort(struct heapprof_callers *callers);
 
-/* Whether a return address lies in a wrapper. */
-bool rb_heapprof_callers_wrapper_p(const struct heapprof_callers *callers, uintptr_t address);
+/* The role of the function that a return address lies in. */
+enum heapprof_role rb_heapprof_callers_role(const struct heapprof_callers *callers,
+                                            uintptr_t address);
 
-/* Whether it lies in a wrapper that is a part of MRI's allocator. */
-bool rb_heapprof_callers_xmalloc_p(const struct heapprof_callers *callers, uintptr_t address);
+/* Whether it asks for its caller: a wrapper, or MRI's allocator. */
+bool rb_heapprof_callers_wrapper_p(const struct heapprof_callers *callers, uintptr_t address);
 
 /* Finds the caller among return addresses, which come innermost first. Returns 0 if there is
  * none. The first own_count belong to the profiler. Where wrappers are known, own_count may be
@@ -47,11 +56,8 @@ uintptr_t rb_heapprof_callers_find(const struct heapprof_callers *callers,
 /* Whether a return address lies in MRI. */
 bool rb_heapprof_callers_core_p(const struct heapprof_callers *callers, uintptr_t address);
 
-/* Whether it lies in the function that runs Ruby code. */
-bool rb_heapprof_callers_interpreter_p(const struct heapprof_callers *callers, uintptr_t address);
-
-/* The code on whose behalf MRI asked: the innermost address that lies neither in MRI nor in a
- * wrapper, if it has called MRI without Ruby code in between. Returns 0 if there is none. */
+/* Finds the code that MRI asked for, among return addresses, which come innermost first. The search
+ * passes over MRI and wrappers. It ends at an edge. Returns 0 if it finds nothing else before. */
 uintptr_t rb_heapprof_callers_behalf(const struct heapprof_callers *callers,
                                      const uintptr_t *addresses, size_t count);
 

@@ -123,5 +123,5 @@ rb_heapprof_checksum_tables(const struct heapprof_tables *tables)
     sum = add_stacks(sum, &tables->c_paths);
     sum = add_addresses(add_sites(sum, &tables->sites), &live->addresses);
     sum = ADD_ARRAY(sum, live->samples, live->addresses.numbers.end);
-    return ADD_ARRAY(sum, tables->callers.wrappers, tables->callers.wrapper_count);
+    return ADD_ARRAY(sum, tables->callers.all, tables->callers.count);
 }

@@ -43,7 +43,7 @@ enter_libraries(void)
     while (rb_heapprof_interpose_library(rb_heapprof.run.wrapper_libraries, &start, &size)) {
         begin_change();
         lock_blocks();
-        rb_heapprof_callers_add_wrapper(callers, start, size, false);
+        rb_heapprof_callers_add(callers, start, size, HEAPPROF_ROLE_WRAPPER);
         rb_heapprof_callers_sort(callers);
         unlock_blocks();
         end_change();

@@ -9,7 +9,7 @@
  * extension's or a library's. If only MRI seems to free, a free function of theirs may have
  * jumped to free. That counts if they have asked themselves, too. If only MRI seems to ask as
  * well, as for an allocation function that has jumped to TypedData_Make_Struct, it counts if the
- * block is the struct of an object of theirs: the heap is walked for it.
+ * block is the struct of an object of theirs: while objects are freed, the heap is walked for it.
  *
  * MRI's allocator may be the C library's with a count, or with a header before each block: then
  * the first is a wrong count, and the second a crash. The first gate takes the block out of the
@@ -34,13 +34,6 @@ struct struct_owner {
     uintptr_t code; /* a function of its type that is not MRI's; 0: not found */
 };
 
-HEAPPROF_COLD static bool
-foreign_code_p(uintptr_t code)
-{
-    return code != 0 && code != (uintptr_t)free && code != (uintptr_t)RUBY_DEFAULT_FREE &&
-           !rb_heapprof_callers_core_p(&rb_heapprof.tables.callers, code + 1);
-}
-
 HEAPPROF_COLD static void
 note_owner(struct struct_owner *owner, const uintptr_t *codes, size_t count)
 {
@@ -56,6 +49,7 @@ find_owner_i(VALUE object, size_t slot_bytes, void *data)
     struct struct_owner *owner = data;
 
     if (RB_BUILTIN_TYPE(object) == T_ZOMBIE) {
+        if (rb_heapprof_gate_held_p(GET_HEAP_PAGE(object), object)) return; /* dead, covered */
         uintptr_t code = (uintptr_t)RZOMBIE(object)->dfree;
         if (RZOMBIE(object)->data == owner->data) note_owner(owner, &code, 1);
     }
@@ -78,13 +72,22 @@ find_owner_on_page_i(const struct heap_page *page, void *owner)
     walk_page(page, find_owner_i, owner);
 }
 
-/* Objects are freed in a GC, by their finalizers, and at the end of the process. */
+/* In a GC, by their finalizers, and at the end of the process. */
+HEAPPROF_COLD static bool
+objects_are_freed_p(void)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+
+    return during_gc || finalizing || rb_heapprof.run.ending;
+}
+
 HEAPPROF_COLD static uintptr_t
 owner_of_struct(void *mem)
 {
     struct struct_owner owner = { .data = mem };
     unsigned int lev;
 
+    if (!objects_are_freed_p()) return 0; /* MRI mixes its own for each eval */
     if (!may_sample_all_p() || !try_vm_lock(&lev)) return 0;
     walk_pages(find_owner_on_page_i, &owner);
     rb_gc_vm_unlock_no_barrier(lev);
@@ -164,7 +167,8 @@ given_to(uintptr_t word)
     const struct heapprof_callers *callers = &rb_heapprof.tables.callers;
 
     if (!rb_heapprof_callers_core_p(callers, word)) return TO_LIBC;
-    return rb_heapprof_callers_xmalloc_p(callers, word) ? TO_XMALLOC : TO_LIBC_BY_CORE;
+    return rb_heapprof_callers_role(callers, word) == HEAPPROF_ROLE_XMALLOC ? TO_XMALLOC
+                                                                            : TO_LIBC_BY_CORE;
 }
 
 HEAPPROF_COLD static bool

@@ -49,7 +49,8 @@ asked_allocator(uintptr_t word, uintptr_t caller)
     const struct heapprof_callers *callers = &rb_heapprof.tables.callers;
 
     if (!rb_heapprof_callers_core_p(callers, word)) return HEAPPROF_OF_LIBC;
-    if (!rb_heapprof_callers_xmalloc_p(callers, word)) return HEAPPROF_OF_UNKNOWN;
+    if (rb_heapprof_callers_role(callers, word) != HEAPPROF_ROLE_XMALLOC)
+        return HEAPPROF_OF_UNKNOWN;
     return rb_heapprof_callers_core_p(callers, caller) ? HEAPPROF_OF_XMALLOC_BY_CORE
                                                        : HEAPPROF_OF_XMALLOC;
 }
@@ -107,13 +108,13 @@ asking_by_unwinding(const struct addresses *addresses, size_t own)
 }
 
 #if HEAPPROF_STEPS
-/* The walk is at a function of MRI. It goes on to the function that called MRI, without Ruby code
- * in between. Returns false if it is not known whether there is one. */
+/* The walk is at a function of MRI. It goes on to the function that called MRI, or to an edge.
+ * Returns false if the way to one of the two is not known. */
 HEAPPROF_COLD static bool
 walk_to_behalf(struct walk_outwards *walk)
 {
     for (int i = 0; i < STEPS_MOST; i++) {
-        if (walk->at->whose == INTERPRETERS || walk->at->whose == OTHERS) return true;
+        if (walk->at->whose == EDGES || walk->at->whose == OTHERS) return true;
         if (walk->at->step.kind == HEAPPROF_STEP_UNKNOWN) return false;
         if (!walk_on(walk)) return true;
     }
@@ -126,7 +127,7 @@ walk_its_callers(struct walk_outwards *walk, struct asking *asking)
 {
     for (int i = 0; i < STEPS_MOST; i++) {
         if (walk->at->step.kind == HEAPPROF_STEP_UNKNOWN) return false;
-        if (!walk_on(walk) || walk->at->whose == CORES || walk->at->whose == INTERPRETERS)
+        if (!walk_on(walk) || walk->at->whose == CORES || walk->at->whose == EDGES)
             return true;
         if (walk->at->step.kind == HEAPPROF_STEP_LAST) return true; /* as compiled_p */
         if (walk->at->whose == OTHERS) add_its_caller(asking, walk->at->word);
@@ -189,6 +190,14 @@ function_at(uintptr_t word)
 #else
     return 0;
 #endif
+}
+
+/* True for a function or a type of an extension or a library. */
+HEAPPROF_COLD static bool
+foreign_code_p(uintptr_t code)
+{
+    return code != 0 && code != (uintptr_t)free && code != (uintptr_t)RUBY_DEFAULT_FREE &&
+           !rb_heapprof_callers_core_p(&rb_heapprof.tables.callers, code + 1);
 }
 
 /* Adds the method that runs to the callers of an extension or a library. */

@@ -17,8 +17,8 @@
  *   I1  a known step belongs to an address in loaded code: when a library is unloaded, all that
  *       is known is forgotten (unload.c). Without malloc=all nobody sees that, and steps are
  *       used in MRI alone.
- *   I2  whose a function is depends on the wrappers of this run. A new run, or a new wrapper,
- *       begins anew.
+ *   I2  whose a function is depends on the roles that are known in this run. A new run, or a new
+ *       wrapper, begins anew.
  *
  * On systems other than x86-64 under Linux no step is known, for return addresses lie
  * elsewhere. Under the VM lock.
@@ -36,7 +36,7 @@ forget_steps(void)
 }
 
 #if HEAPPROF_STEPS
-enum whose { OTHERS, WRAPPERS, CORES, INTERPRETERS };
+enum whose { OTHERS, WRAPPERS, CORES, EDGES };
 
 struct known_step {
     uintptr_t word; /* a return address; 0: none */
@@ -71,8 +71,13 @@ whose_is(uintptr_t word)
 {
     const struct heapprof_callers *callers = &rb_heapprof.tables.callers;
 
-    if (rb_heapprof_callers_interpreter_p(callers, word)) return INTERPRETERS;
-    if (rb_heapprof_callers_wrapper_p(callers, word)) return WRAPPERS;
+    switch (rb_heapprof_callers_role(callers, word)) {
+      case HEAPPROF_ROLE_WRAPPER:
+      case HEAPPROF_ROLE_XMALLOC: return WRAPPERS;
+      case HEAPPROF_ROLE_EDGE: return EDGES;
+      case HEAPPROF_ROLE_MARKER:
+      case HEAPPROF_ROLE_NONE: break;
+    }
     return rb_heapprof_callers_core_p(callers, word) ? CORES : OTHERS;
 }
 

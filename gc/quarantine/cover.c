@@ -28,6 +28,7 @@
  *
  * In a GC, or under the VM lock; touch in a handler of SIGSEGV, on any thread.
  */
+#include "gc/interpreter.h"
 #include "gc/quarantine/quarantine.h"
 #include "gc/book/walk.h"
 #include "os/memory_limit.h"
@@ -234,11 +235,15 @@ rb_heapprof_quarantine_walk(struct heap_page **walked, struct heap_page *page)
 
 /* ---- touching ---- */
 
+/* Without a GC, too, MRI marks to tell what is reachable: also what a machine stack seems to lead
+ * to. */
 HEAPPROF_COLD static bool
 collector_looks_p(const rb_objspace_t *objspace)
 {
-    return during_gc || heap_is_walked || heapprof_thread.own_work ||
-           rb_heapprof_sequence.depth > 0;
+    const rb_vm_t *vm = GET_VM();
+
+    return during_gc || (vm && vm->gc.mark_func_data) || heap_is_walked ||
+           heapprof_thread.own_work || rb_heapprof_sequence.depth > 0;
 }
 
 HEAPPROF_COLD static enum touch

@@ -258,7 +258,7 @@ quarantine_begun(rb_objspace_t *objspace)
     const struct heapprof_dead_gc gc = {
         .count = objspace->profile.count,
         .stack = stack == HEAPPROF_NO_STACK ? 0 : stack,
-        .major = is_full_marking(objspace),
+        .major = objspace->profile.latest_gc_info & GPR_FLAG_MAJOR_MASK, /* of this one, by now */
     };
 
     rb_heapprof_dead_objects_begin_gc(&rb_heapprof.tables.dead_objects, &gc);
@@ -271,6 +271,12 @@ HEAPPROF_COLD static bool
 quarantine_faults_p(void)
 {
     return covers.by_page;
+}
+
+HEAPPROF_COLD static bool
+quarantine_by_valgrind_p(void)
+{
+    return RUNNING_ON_VALGRIND;
 }
 
 HEAPPROF_COLD static void

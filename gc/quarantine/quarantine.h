@@ -16,6 +16,9 @@ static void quarantine_begun(struct rb_objspace *objspace);
 /* Whether dead objects are covered so that a touch is a fault (cover.c). */
 static bool quarantine_faults_p(void);
 
+/* Whether Valgrind makes them inaccessible. */
+static bool quarantine_by_valgrind_p(void);
+
 /* Somebody has touched a page of memory that is inaccessible. If it is one of dead objects, it is
  * made accessible. In a handler of SIGSEGV, on any thread. */
 enum touch {

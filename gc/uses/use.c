@@ -61,8 +61,7 @@ path_of_use(const struct addresses *addresses, const rb_execution_context_t *ec)
 
 /* In a change, under the VM lock. ec is NULL if the fault is over. */
 HEAPPROF_COLD static void
-note_use(const struct fault *fault, const struct addresses *addresses,
-         const rb_execution_context_t *ec)
+note_use(const struct fault *fault, uint32_t c_path, const rb_execution_context_t *ec)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
     const struct heapprof_dead_object *object =
@@ -70,8 +69,7 @@ note_use(const struct fault *fault, const struct addresses *addresses,
     uint32_t stack = ec ? rb_heapprof_frames_capture(ec) : 0;
 
     struct heapprof_use use = {
-        .used = { .stack = stack == HEAPPROF_NO_STACK ? 0 : stack,
-                  .c_path = path_of_use(addresses, ec) },
+        .used = { .stack = stack == HEAPPROF_NO_STACK ? 0 : stack, .c_path = c_path },
         .access = fault->access,
     };
     if (object) {
@@ -92,7 +90,7 @@ note_use_now(const struct fault *fault)
     if (!ec || !ruby_native_thread_p() || !has_gvl_p(ec) || !try_vm_lock(&lev)) return false;
     struct addresses addresses = addresses_from(fault->instruction);
     begin_change();
-    note_use(fault, &addresses, ec);
+    note_use(fault, path_of_use(&addresses, ec), ec);
     end_change();
     rb_gc_vm_unlock_no_barrier(lev);
     return true;
@@ -121,7 +119,7 @@ settle_uses(void)
         const struct addresses addresses = { .all = { fault->instruction + 1 }, .count = 1 };
         if (begun - waiting_uses.noted > numberof(waiting_uses.all))
             rb_heapprof.tables.uses.unknown++;
-        else note_use(fault, &addresses, NULL);
+        else note_use(fault, path_of_use(&addresses, NULL), NULL);
     }
 }
 

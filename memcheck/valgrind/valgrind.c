@@ -85,6 +85,18 @@ reader_p(const char *function)
     return matches_p(readers, function);
 }
 
+/* Functions of the collector that call mark functions, or begin to mark: as vm/names/caller_names
+ * has them. */
+static bool
+marker_p(const char *function)
+{
+    static const char *const markers[] = {
+        "gc_mark_children*", "gc_mark_stacked_objects*", "gc_marks_*", "gc_start*", "gc_continue*",
+        "mark_roots*", "rb_gc_mark_children*", "rb_gc_mark_roots*", NULL,
+    };
+    return matches_p(markers, function);
+}
+
 static enum memcheck_role
 role_of(const char *function, const char *library, const char *core)
 {
@@ -125,6 +137,16 @@ of_header_p(const struct memcheck_valgrind *valgrind, const struct memcheck_c_fr
     return strstr(memcheck_valgrind_string(valgrind, frame->file), "/ruby/internal/") != NULL;
 }
 
+/* True if an extension further out is innocent: the collector has read memory as it is, or was
+ * started there. What a mark function does wrong shows when it calls the collector. */
+static bool
+collects_p(const struct memcheck_error *error, const char *function)
+{
+    if (error->kind == MEMCHECK_DEAD_OBJECT || error->kind == MEMCHECK_FATAL_SIGNAL)
+        return marker_p(function);
+    return memcheck_error_p(error->kind) && reader_p(function);
+}
+
 static void
 attribute_stack(struct memcheck_valgrind *valgrind, struct memcheck_error *error,
                 const struct memcheck_c_stack *stack)
@@ -136,8 +158,7 @@ attribute_stack(struct memcheck_valgrind *valgrind, struct memcheck_error *error
         const struct memcheck_c_frame *frame = &valgrind->frames[stack->first_frame + i];
         const char *function = memcheck_valgrind_string(valgrind, frame->function);
         if (frame->role == MEMCHECK_INTERPRETER) break;
-        if (frame->role == MEMCHECK_OF_CORE && memcheck_error_p(error->kind) &&
-            error->kind != MEMCHECK_DEAD_OBJECT && reader_p(function)) break;
+        if (frame->role == MEMCHECK_OF_CORE && collects_p(error, function)) break;
         bool of_header = error->kind == MEMCHECK_DEAD_OBJECT && of_header_p(valgrind, frame);
         if (frame->role == MEMCHECK_OF_EXTENSION && !of_header)
             attribute_frame(valgrind, error, stack->first_frame + i);
@@ -152,19 +173,24 @@ place_of(const struct memcheck_valgrind *valgrind, const struct memcheck_error *
     return error->stack_count ? &valgrind->stacks[error->first_stack] : NULL;
 }
 
-/* The innermost function that is not a wrapper. */
-static void
+/* The innermost function that is not a wrapper. If a dead object was marked (gc/uses/marked.c), it
+ * is the one that has called the mark function. Returns whether one was. */
+static bool
 attribute_to_core(struct memcheck_valgrind *valgrind, struct memcheck_error *error)
 {
     const struct memcheck_c_stack *stack = place_of(valgrind, error);
+    bool marked = false;
 
     for (uint32_t i = 0; stack && i < stack->frame_count; i++) {
         const struct memcheck_c_frame *frame = &valgrind->frames[stack->first_frame + i];
-        if (frame->role == MEMCHECK_WRAPPER) continue;
+        const char *function = memcheck_valgrind_string(valgrind, frame->function);
+        marked |= strcmp(function, "rb_heapprof_uses_marked") == 0;
+        if (frame->role == MEMCHECK_WRAPPER || (marked && !marker_p(function))) continue;
         error->function = frame->function;
         error->library = frame->library;
-        return;
+        break;
     }
+    return marked;
 }
 
 /* ---- the Ruby stack ---- */
@@ -266,10 +292,10 @@ memcheck_valgrind_attribute(struct memcheck_valgrind *valgrind, const char *core
         for (uint32_t s = 0; s < asked; s++) {
             attribute_stack(valgrind, error, &valgrind->stacks[error->first_stack + s]);
         }
-        if (error->core) attribute_to_core(valgrind, error);
+        bool marked = error->core && attribute_to_core(valgrind, error);
         if (error->kind == MEMCHECK_DEAD_OBJECT)
-            error->core = error->core && reader_p(memcheck_valgrind_string(valgrind,
-                                                                           error->function));
+            error->core = error->core && !marked &&
+                          reader_p(memcheck_valgrind_string(valgrind, error->function));
         else if (!in_method_p(valgrind, error)) error->ruby_frame_count = 0;
     }
 }

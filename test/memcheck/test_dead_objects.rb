@@ -24,6 +24,8 @@ module HeapprofDeadObjects
     "a child that dmark forgets" => ["pair = D.bad_pair", "GC.start", "D.use_forgotten(pair)", "use_forgotten"],
     "an embedded string without a guard" => ["", "", "D.use_unguarded", "use_unguarded"],
     "an address from before compaction" => ["#{FILLER}; moved = D.bad_pair; a = nil", MOVE, "D.use_movable(moved)", "use_movable"],
+    "a mark function that marks too late" => ["late = D.late", "GC.start", "D.set_marks(late, true); GC.start; D.set_marks(late, false)", "mark_late"],
+    "one that jumps to the collector" => ["jumping = D.late_jumping", "GC.start", "D.set_marks(jumping, true); GC.start; D.set_marks(jumping, false)", nil],
     "a hash" => ["Thread.new { D.keep({ 1 => 2 }); nil }.join", "GC.start", "D.use_hash", "use_hash"],
     "an object of a class" => ["Thread.new { D.keep(A.new); nil }.join", "GC.start", "D.use_object", "use_object"],
     "a fiber" => ["Fiber.new { D.keep_static }.resume", "GC.start", "Fiber.new { D.use_in_fiber }.resume", "use_in_fiber"],
@@ -35,12 +37,15 @@ module HeapprofDeadObjects
     "a static variable" => ["D.keep_static_good", "GC.start", "D.use_static_good"],
     "memory of malloc" => ["D.keep_malloc_good", "GC.start", "D.use_malloc_good"],
     "all children are marked" => ["pair = D.good_pair", "GC.start", "D.use_forgotten(pair)"],
+    "a mark function that always marks" => ["late = D.never_late", "GC.start", "GC.start"],
     "a guard" => ["", "", "D.use_guarded"],
     "compaction" => ["#{FILLER}; moved = D.good_pair; a = nil", MOVE, "D.use_movable(moved)"],
     "walks over all objects" => ["ObjectSpace.each_object(String) { |s| s.size }", "GC.compact", "ObjectSpace.count_objects"],
+    "what is reachable, with a word on the stack" => ["require 'objspace'; D.keep_static", "GC.start", "D.with_word { ObjectSpace.reachable_objects_from_root.size }"],
     "finalizers" => ["10.times { ObjectSpace.define_finalizer(+'x', proc {}) }", "GC.start", "GC.start"],
     "a weak map" => ["w = ObjectSpace::WeakMap.new; w[+'k'] = +'v'", "GC.start", "w.keys"],
     "object ids" => ["Array.new(10) { Object.new.object_id }", "GC.start", "Object.new.object_id"],
+    "code that is compiled" => ["10.times { +'c' }", "GC.start", "eval('1 + 1')"], # MRI frees there what it asked xmalloc for
     "instance variables of strings" => ["10.times { (+'i').instance_variable_set(:@a, 1) }", "GC.start", "GC.start"],
   }.freeze
 
@@ -84,6 +89,24 @@ module HeapprofDeadObjects
     assert_match(/type="dead_object"/, memcheck(ways, format: ["--junit"]).out)
   end
 
+  # A minor GC does not look at the old object again, so the child dies; and the next full one marks it.
+  def test_a_store_without_a_write_barrier_is_a_use
+    ran = memcheck({ "one" => ["require '-test-/heapprof_missed'; old = HeapProfMissed.new; 5.times { GC.start }; Thread.new { old.store('child'.dup) }.join",
+                               "GC.start(full_mark: false)", "GC.start; old.write(nil)"] })
+    record, *others = uses(ran)
+    assert_empty others
+    assert_equal [line(0, 0), line(0, 1), line(0, 2)], [record["asked"], record["collected"], record["frames"]].map { |frames| line_of(frames) }
+    assert_match(/: String, freed by GC \d+ \(minor\)\z/, record["what"])
+    assert_match(self.class::MARKS, record["function"])
+  end
+
+  # It searches for the object whose struct is given to the wrong allocator.
+  def test_a_search_of_the_heap_looks_at_no_dead_object
+    ran = memcheck({ "one" => ["D.keep_static; require '-test-/heapprof_memcheck'", "GC.start; HeapProfMemcheck.dfree_of_made; GC.start", "D.use_static"] })
+    assert_equal [["dead_object", "use_static"], ["mismatched_free", "jump_to_free"]],
+                 ran.json["processes"].flat_map { |process| process["records"] }.map { |record| record.values_at("kind", "function") }.sort
+  end
+
   def test_what_is_marked_is_no_error
     ran = memcheck(GOOD)
     assert_equal [0, ""], [ran.status, ran.err]
@@ -115,6 +138,7 @@ class TestHeapprofDeadObjectsUnderValgrind < Test::Unit::TestCase
   ENGINE = "--engine=valgrind"
   SIZE = / of size \d+/
   WITHOUT_STACK = "a ractor"
+  MARKS = /\Agc_mark/ # the mark function has jumped to the collector, and Valgrind does not say from where
 
   def setup
     omit "no valgrind" unless system("valgrind", "--version", out: File::NULL, err: File::NULL)
@@ -127,6 +151,7 @@ class TestHeapprofDeadObjects < Test::Unit::TestCase
   ENGINE = "--engine=vm"
   SIZE = //
   WITHOUT_STACK = nil
+  MARKS = /\Apair_mark\z/
 
   def test_the_same_use_is_one_error_that_counts
     ran = memcheck({ "one" => ["D.keep_static", "GC.start", "5.times { D.use_static; GC.start }"] })

@@ -1,16 +1,15 @@
-/* caller_names.c - the names of the C functions that call the allocator, and which of these
- * functions call it on behalf of their own callers.
+/* caller_names.c - the names of the C functions that call the allocator, and the roles of MRI's
+ * functions: which call it on behalf of their own callers, and which never do.
  *
  * A caller is only a return address until there is time to find its name. That means reading the
  * files of libraries, which must not happen inside the allocator or under the VM lock.
  *
  *     unnamed callers --collect--> symbols --search, without a lock--> names --enter--> identities
  *
- * Callers that a search has missed are named from memory, right before a snapshot. Wrappers
- * (functions that allocate for their callers) are recognised by the begin of their names, once a
- * run, before it starts.
+ * Callers that a search has missed are named from memory, right before a snapshot. Functions with
+ * a role are recognised by the begin of their names, once a run, before it starts.
  *
- * Runs under the VM lock, except for finding wrappers. No Ruby allocation, no raise, no GC.
+ * Runs under the VM lock, except for finding roles. No Ruby allocation, no raise, no GC.
  */
 #include "ruby/ruby.h"
 #include "vm/names/symbol_names.h"
@@ -20,14 +19,15 @@
 #include "internal.h"
 #include <link.h>
 
-/* ---- wrappers ---- */
+/* ---- roles ---- */
 
 static bool
 begins_p(const char *function, const char *const *beginnings, size_t count)
 {
     if (!function[0] || !function[1] || !function[2]) return false;
     for (size_t i = 0; i < count; i++) {
-        if (function[3] != beginnings[i][3]) continue; /* most functions of ruby begin with rb_ */
+        char fourth = beginnings[i][3]; /* most functions of ruby begin with rb_ */
+        if (fourth && function[3] != fourth) continue;
         if (strncmp(function, beginnings[i], strlen(beginnings[i])) == 0) return true;
     }
     return false;
@@ -57,15 +57,43 @@ xmalloc_p(const char *function)
     return begins_p(function, beginnings, numberof(beginnings));
 }
 
-static void
-add_wrapper(const char *name, uintptr_t start, size_t size, void *data)
+/* The function that runs Ruby code, the parser, and the compiler of what it has parsed. They are
+ * recursive, so who called them may be far. */
+static bool
+edge_p(const char *function)
 {
-    struct heapprof_callers *found = data;
+    static const char *const beginnings[] = {
+        "vm_exec_core", "pm_", "parse_expression", "parse_statements",
+    };
+    return begins_p(function, beginnings, numberof(beginnings));
+}
 
-    if (wrapper_p(name))
-        rb_heapprof_callers_add_wrapper(found, start, size, xmalloc_p(name));
-    if (strcmp(name, "vm_exec_core") == 0)
-        found->interpreter = (struct heapprof_wrapper){ .start = start, .end = start + size };
+/* The functions of the collector that call mark functions, or begin to mark. memcheck/valgrind has
+ * the same list. */
+static bool
+marker_p(const char *function)
+{
+    static const char *const beginnings[] = {
+        "gc_mark_children", "gc_mark_stacked_objects", "gc_marks_", "gc_start", "gc_continue",
+        "mark_roots", "rb_gc_mark_children", "rb_gc_mark_roots",
+    };
+    return begins_p(function, beginnings, numberof(beginnings));
+}
+
+static void
+add_wrapper(const char *name, uintptr_t start, size_t size, void *found)
+{
+    if (!wrapper_p(name)) return;
+    rb_heapprof_callers_add(found, start, size,
+                            xmalloc_p(name) ? HEAPPROF_ROLE_XMALLOC : HEAPPROF_ROLE_WRAPPER);
+}
+
+static void
+add_for_memcheck(const char *name, uintptr_t start, size_t size, void *found)
+{
+    if (edge_p(name)) rb_heapprof_callers_add(found, start, size, HEAPPROF_ROLE_EDGE);
+    else if (marker_p(name)) rb_heapprof_callers_add(found, start, size, HEAPPROF_ROLE_MARKER);
+    else add_wrapper(name, start, size, found);
 }
 
 static int
@@ -79,32 +107,31 @@ find_core_i(struct dl_phdr_info *info, size_t size, void *data)
         if (segment->p_type != PT_LOAD || (uintptr_t)ruby_xmalloc < begin ||
             (uintptr_t)ruby_xmalloc >= end)
             continue;
-        found->core = (struct heapprof_wrapper){ .start = begin, .end = end };
+        found->core = (struct heapprof_code_range){ .start = begin, .end = end };
         return 1;
     }
     return 0;
 }
 
 void
-rb_heapprof_caller_names_find_wrappers(struct heapprof_callers *found)
+rb_heapprof_caller_names_find_roles(struct heapprof_callers *found, bool memcheck)
 {
     rb_heapprof_symbols_start();
     dl_iterate_phdr(find_core_i, found);
-    rb_heapprof_symbols_each((uintptr_t)ruby_xmalloc, add_wrapper, found);
+    rb_heapprof_symbols_each((uintptr_t)ruby_xmalloc, memcheck ? add_for_memcheck : add_wrapper,
+                             found);
 }
 
 void
-rb_heapprof_caller_names_add_wrappers(const struct heapprof_callers *found)
+rb_heapprof_caller_names_add_roles(const struct heapprof_callers *found)
 {
     struct heapprof_callers *callers = &rb_heapprof.tables.callers;
 
-    for (size_t i = 0; i < found->wrapper_count; i++) {
-        const struct heapprof_wrapper *wrapper = &found->wrappers[i];
-        rb_heapprof_callers_add_wrapper(callers, wrapper->start, wrapper->end - wrapper->start,
-                                        wrapper->of_xmalloc);
+    for (size_t i = 0; i < found->count; i++) {
+        const struct heapprof_code_range *code = &found->all[i];
+        rb_heapprof_callers_add(callers, code->start, code->end - code->start, code->role);
     }
     callers->core = found->core;
-    callers->interpreter = found->interpreter;
     rb_heapprof_callers_sort(callers);
 }
 

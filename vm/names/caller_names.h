@@ -4,12 +4,12 @@
 #include "profiler/callers.h"
 #include "vm/names/symbols.h"
 
-/* Adds to `found` the functions that call the allocator on behalf of their own callers, as strdup
- * does. Reads files: to be called before the VM lock is taken. */
-void rb_heapprof_caller_names_find_wrappers(struct heapprof_callers *found);
+/* Adds to `found` MRI's functions that have a role in requests. Without memcheck nobody asks for
+ * other roles than those of wrappers. Reads files: to be called before the VM lock is taken. */
+void rb_heapprof_caller_names_find_roles(struct heapprof_callers *found, bool memcheck);
 
 /* Enters them into the tables of a new run. Under the VM lock. */
-void rb_heapprof_caller_names_add_wrappers(const struct heapprof_callers *found);
+void rb_heapprof_caller_names_add_roles(const struct heapprof_callers *found);
 
 /* Adds the callers of the allocator that have no name yet. Returns false if there are none, or
  * memory is refused. Under the VM lock. The search for their names needs no lock. */

@@ -54,14 +54,14 @@ bool
 rb_heapprof_start_with(const struct heapprof_options *options)
 {
     struct heapprof_mem mem;
-    struct heapprof_callers wrappers;
+    struct heapprof_callers roles;
     bool started = false;
 
     if (rb_heapprof_on || rb_heapprof.run.ending) return false;
     bool allocator_tells = rb_heapprof_allocator_read().known;
     rb_heapprof_mem_init(&mem, SIZE_MAX);
-    rb_heapprof_callers_init(&wrappers, &mem);
-    rb_heapprof_caller_names_find_wrappers(&wrappers);
+    rb_heapprof_callers_init(&roles, &mem);
+    rb_heapprof_caller_names_find_roles(&roles, options->memcheck);
     if (rb_heapprof_options_malloc_interval(options) > 0) rb_heapprof_gc_load_unwinder();
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
@@ -81,7 +81,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
         rb_heapprof_tables_keep(&rb_heapprof.tables, options->peak, options->lifetimes);
         rb_heapprof_seed(options->seeded ? options->seed : rb_heapprof_random_seed());
         rb_heapprof_gc_unlock_blocks();
-        rb_heapprof_caller_names_add_wrappers(&wrappers);
+        rb_heapprof_caller_names_add_roles(&roles);
         rb_heapprof_label_limit(options->labels);
         rb_heapprof_late_settle = rb_heapprof_gc_settle_late;
         rb_heapprof_label_tell = say_of_labels;
@@ -92,7 +92,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
         started = true;
     }
     RB_VM_LOCK_LEAVE();
-    rb_heapprof_callers_free(&wrappers);
+    rb_heapprof_callers_free(&roles);
     return started;
 }
 

@@ -76,6 +76,15 @@ write_static(VALUE self)
     return Qnil;
 }
 
+/* The block is called while a word on the stack looks like the string. */
+static VALUE
+with_word(VALUE self)
+{
+    volatile VALUE word = kept;
+    VALUE result = rb_yield(Qnil);
+    return word ? result : Qnil;
+}
+
 /* ---- memory of malloc ---- */
 
 struct box {
@@ -211,6 +220,75 @@ use_movable(VALUE self, VALUE object)
     return length;
 }
 
+/* ---- a mark function that gives the collector what is dead by then ---- */
+
+struct late {
+    VALUE object;
+    bool  marks;
+};
+
+static volatile unsigned marks_of_late; /* so that mark_late does not jump to rb_gc_mark */
+
+static void
+mark_late(void *data)
+{
+    struct late *late = data;
+    if (late->marks) rb_gc_mark(late->object);
+    marks_of_late++;
+}
+
+static void
+jump_to_mark(void *data)
+{
+    struct late *late = data;
+    if (late->marks) rb_gc_mark(late->object);
+}
+
+static const rb_data_type_t late_type = {
+    "HeapProfDead::Late", { mark_late, RUBY_TYPED_DEFAULT_FREE }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY
+};
+static const rb_data_type_t jumping_type = {
+    "HeapProfDead::Jumping", { jump_to_mark, RUBY_TYPED_DEFAULT_FREE }, 0, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY
+};
+
+static VALUE
+make_late(const rb_data_type_t *type, bool marks)
+{
+    struct late *late = ZALLOC(struct late);
+    VALUE object = rb_data_typed_object_wrap(rb_cObject, late, type);
+    late->marks = marks;
+    late->object = make_string();
+    clear_stack();
+    return object;
+}
+
+static VALUE
+late(VALUE self)
+{
+    return make_late(&late_type, false);
+}
+
+static VALUE
+late_jumping(VALUE self)
+{
+    return make_late(&jumping_type, false);
+}
+
+static VALUE
+never_late(VALUE self)
+{
+    return make_late(&late_type, true);
+}
+
+static VALUE
+set_marks(VALUE self, VALUE object, VALUE marks)
+{
+    struct late *late = RTYPEDDATA_GET_DATA(object);
+    late->marks = RTEST(marks);
+    return marks;
+}
+
 /* ---- a guard that is missing ---- */
 
 __attribute__((noinline)) static const char *
@@ -320,6 +398,7 @@ Init_heapprof_dead(void)
     rb_define_singleton_method(module, "use_static_good", use_static_good, 0);
     rb_define_singleton_method(module, "give_static", give_static, 0);
     rb_define_singleton_method(module, "write_static", write_static, 0);
+    rb_define_singleton_method(module, "with_word", with_word, 0);
     rb_define_singleton_method(module, "keep_malloc", keep_malloc, 0);
     rb_define_singleton_method(module, "keep_malloc_good", keep_malloc_good, 0);
     rb_define_singleton_method(module, "use_malloc", use_malloc, 0);
@@ -328,6 +407,10 @@ Init_heapprof_dead(void)
     rb_define_singleton_method(module, "good_pair", good_pair, 0);
     rb_define_singleton_method(module, "use_forgotten", use_forgotten, 1);
     rb_define_singleton_method(module, "use_movable", use_movable, 1);
+    rb_define_singleton_method(module, "late", late, 0);
+    rb_define_singleton_method(module, "late_jumping", late_jumping, 0);
+    rb_define_singleton_method(module, "never_late", never_late, 0);
+    rb_define_singleton_method(module, "set_marks", set_marks, 2);
     rb_define_singleton_method(module, "use_unguarded", use_unguarded, 0);
     rb_define_singleton_method(module, "use_guarded", use_guarded, 0);
     rb_define_singleton_method(module, "keep", keep, 1);

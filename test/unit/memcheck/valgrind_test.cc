@@ -342,6 +342,40 @@ TEST_F(Valgrind, AnErrorIsByTheInnermostExtension)
     EXPECT_EQ("st_insert", String(found_.errors[2].function));
 }
 
+// A mark function gives the collector a dead object, or a broken one. Who started it is innocent.
+TEST_F(Valgrind, WhatIsMarkedWrongIsByTheMarkFunction)
+{
+    const std::string marked = Frame("rb_heapprof_uses_marked", "ruby") +
+                               Frame("push_mark_stack", "ruby") + Frame("gc_grey.cold", "ruby"),
+                      mark = Frame("mark", "a.so"),
+                      gc = Frame("gc_mark_children", "ruby") + Frame("gc_start", "ruby") +
+                           Frame("ruby_xmalloc", "ruby") + Frame("innocent", "b.so") + kRun;
+    const auto dead = [](const std::string &frames) {
+        return Error("InvalidRead", "x", frames,
+                     Tag("auxwhat", "Address 0x4c8 is in a rw- anonymous segment")) +
+               Message("heapprof dead object\n4c8\tString\tfreed by GC 1 (full)\n");
+    };
+    const auto fatal = [](const std::string &frames) {
+        return Tag("fatal_signal", Tag("signame", "SIGABRT") + Tag("stack", frames));
+    };
+    ASSERT_TRUE(Read(Begin("7") + dead(marked + mark + gc) + dead(marked + gc) +
+                     dead(Frame("gc_mark_children", "ruby") + gc) +
+                     fatal(Frame("rb_bug", "ruby") + Frame("gc_grey", "ruby") + mark + gc) +
+                     fatal(Frame("rb_bug", "ruby") + Frame("gc_grey", "ruby") + gc)))
+        << error_;
+    const std::vector<std::pair<std::string, bool>> by = {
+        { "mark", false }, { "gc_mark_children", false }, // by an object of Ruby's, or a jump
+        { "gc_mark_children", true },                     // the collector reads what it finds
+        { "mark", false }, { "rb_bug", true },
+    };
+    ASSERT_EQ(by.size(), found_.error_count);
+    for (size_t i = 0; i < by.size(); i++) {
+        EXPECT_EQ(i < 3 ? MEMCHECK_DEAD_OBJECT : MEMCHECK_FATAL_SIGNAL, found_.errors[i].kind) << i;
+        EXPECT_EQ(by[i].first, String(found_.errors[i].function)) << i;
+        EXPECT_EQ(by[i].second, found_.errors[i].core) << i;
+    }
+}
+
 // ---- what the process says ----
 
 class Messages : public Valgrind {

@@ -27,7 +27,8 @@ class CallersTest : public testing::Test {
 
     void Passing(const std::vector<uintptr_t> &starts) {
         for (uintptr_t start : starts) {
-            rb_heapprof_callers_add_wrapper(&callers_, start, 0x10, start == 0x300);
+            rb_heapprof_callers_add(&callers_, start, 0x10,
+                                    start == 0x300 ? HEAPPROF_ROLE_XMALLOC : HEAPPROF_ROLE_WRAPPER);
         }
         rb_heapprof_callers_sort(&callers_);
     }
@@ -48,11 +49,17 @@ TEST_F(CallersTest, ReturnAddressAtTheEndBelongsToTheFunction) {
     EXPECT_EQ(0x100u, Find({0x105, 0x100})); // it follows a call in what lies before
 }
 
-TEST_F(CallersTest, OfMrisAllocatorAreThoseThatAreAddedAsThat) {
+TEST_F(CallersTest, EachFunctionHasItsRole) {
     Passing({0x500, 0x100, 0x300});
-    EXPECT_TRUE(rb_heapprof_callers_xmalloc_p(&callers_, 0x310));
-    for (uintptr_t address : {0x105, 0x300, 0x311, 0x505})
-        EXPECT_FALSE(rb_heapprof_callers_xmalloc_p(&callers_, address)) << address;
+    rb_heapprof_callers_add(&callers_, 0x400, 0x10, HEAPPROF_ROLE_MARKER);
+    rb_heapprof_callers_sort(&callers_);
+    // as of a call at its end
+    EXPECT_EQ(HEAPPROF_ROLE_XMALLOC, rb_heapprof_callers_role(&callers_, 0x310));
+    EXPECT_EQ(HEAPPROF_ROLE_MARKER, rb_heapprof_callers_role(&callers_, 0x401));
+    EXPECT_EQ(HEAPPROF_ROLE_WRAPPER, rb_heapprof_callers_role(&callers_, 0x505));
+    for (uintptr_t address : {0x50, 0x300, 0x311, 0x400, 0x600})
+        EXPECT_EQ(HEAPPROF_ROLE_NONE, rb_heapprof_callers_role(&callers_, address)) << address;
+    EXPECT_EQ(0x405u, Find({0x105, 0x405}));
 }
 
 TEST_F(CallersTest, WithoutPassingFunctionsOurOwnAreCounted) {
@@ -72,7 +79,7 @@ TEST_F(CallersTest, RefusedMemoryLeavesWhatThereIs) {
     Passing({0x100});
     mem_.budget_bytes = mem_.used_bytes;
     for (uintptr_t start = 0x1000; start < 0x100000; start += 0x20) {
-        rb_heapprof_callers_add_wrapper(&callers_, start, 0x10, false);
+        rb_heapprof_callers_add(&callers_, start, 0x10, HEAPPROF_ROLE_WRAPPER);
     }
     rb_heapprof_callers_sort(&callers_);
     EXPECT_EQ(0x900u, Find({0x108, 0x900}));
@@ -92,8 +99,8 @@ class BehalfTest : public CallersTest {
   protected:
     void SetUp() override {
         CallersTest::SetUp();
-        callers_.core = {0x1000, 0x2000, false};
-        callers_.interpreter = {0x1800, 0x1880, false};
+        callers_.core = {0x1000, 0x2000, HEAPPROF_ROLE_NONE};
+        rb_heapprof_callers_add(&callers_, 0x1800, 0x80, HEAPPROF_ROLE_EDGE);
         Passing({0x5000});
     }
 
@@ -108,12 +115,8 @@ TEST_F(BehalfTest, WhoCalledMRI) {
 
 TEST_F(BehalfTest, RubyCodeInBetweenEndsIt) {
     EXPECT_EQ(0u, Behalf({0x1100, 0x1810, 0x9000}));
-}
-
-TEST_F(BehalfTest, TheInterpreterIsOneFunction) {
-    EXPECT_TRUE(rb_heapprof_callers_interpreter_p(&callers_, 0x1880)); // as of a call at its end
-    EXPECT_FALSE(rb_heapprof_callers_interpreter_p(&callers_, 0x1800));
-    EXPECT_FALSE(rb_heapprof_callers_interpreter_p(&callers_, 0x1881));
+    EXPECT_EQ(0u, Behalf({0x1880, 0x9000})); // as of a call at its end
+    EXPECT_EQ(0x9000u, Behalf({0x1800, 0x9000}));
 }
 
 TEST_F(BehalfTest, AWrapperIsNobody) {

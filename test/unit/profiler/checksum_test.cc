@@ -82,7 +82,7 @@ TEST_F(ChecksumTest, ChangesWithEachTable)
     ExpectChanged(true, false);
     rb_heapprof_live_table_sample(&tables_.live, entry)->slot_bytes = 80;
     ExpectChanged(true, false);
-    rb_heapprof_callers_add_wrapper(&tables_.callers, 0x30000, 16, false);
+    rb_heapprof_callers_add(&tables_.callers, 0x30000, 16, HEAPPROF_ROLE_WRAPPER);
     ExpectChanged(true, false);
 }
 

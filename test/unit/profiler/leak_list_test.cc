@@ -31,7 +31,7 @@ class LeakListTest : public testing::Test {
     Left(uint32_t stack, uint32_t caller, heapprof_fate fate, size_t bytes, uint32_t leader = 0)
     {
         uint32_t site = builder_.Dead(stack, caller | HEAPPROF_SITE_OF_BLOCKS, 1, bytes, true);
-        blocks_.push_back({0x1000 * (blocks_.size() + 1), bytes, site, fate, leader});
+        blocks_.push_back({0x1000 * (blocks_.size() + 1), bytes, site, fate, leader, false});
         return uint32_t(blocks_.size() - 1);
     }
 

@@ -31,7 +31,7 @@ class LeakTotalsTest : public testing::Test {
 
     // Its place, for those that it leads to.
     uint32_t Left(uint32_t site, heapprof_fate fate, size_t bytes, uint32_t leader = 0) {
-        blocks_.push_back({0x1000 * (blocks_.size() + 1), bytes, site, fate, leader});
+        blocks_.push_back({0x1000 * (blocks_.size() + 1), bytes, site, fate, leader, false});
         return uint32_t(blocks_.size() - 1);
     }
 
