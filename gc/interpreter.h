@@ -18,6 +18,10 @@ uint32_t rb_heapprof_frames_capture(const rb_execution_context_t *ec);
  * (vm/names/frames.c) */
 uintptr_t rb_heapprof_frames_c_method(const rb_execution_context_t *ec);
 
+/* If the innermost frame is that of Class#new: the function that makes an object of that class.
+ * Otherwise 0. */
+uintptr_t rb_heapprof_frames_allocator(const rb_execution_context_t *ec);
+
 /* The set of labels of a fiber, with the name of its thread; the text of a set
  * (profiler/label_sets.h), good until the next set is made. Under the VM lock.
  * (vm/labels/labels.c) */

@@ -12,7 +12,8 @@
  * outermost, which MRI has called.
  *
  * The C method that runs is the last of them, even if the way does not lead by it: it may have MRI
- * call the library (rb_thread_call_without_gvl, rb_protect), with a function that jumps there.
+ * call the library (rb_thread_call_without_gvl, rb_protect), with a function that jumps there. Of
+ * Class#new it is the allocator of the class that may have jumped.
  *
  * Each frame on the way is a step (steps.c). If a step is not known, the sample is unwound. If
  * no wrapper is known, the profiler's own frames are told by their number.
@@ -200,19 +201,41 @@ foreign_code_p(uintptr_t code)
            !rb_heapprof_callers_core_p(&rb_heapprof.tables.callers, code + 1);
 }
 
+/* An allocator of an extension that ends with MRI's request for a struct (TypedData_Make_Struct)
+ * jumps there, and is not on the way. Then Class#new seems to ask, which asks for nothing
+ * itself. */
+HEAPPROF_COLD static void
+find_allocator(struct asking *asking, const rb_execution_context_t *ec)
+{
+    if (!asking->caller ||
+        !rb_heapprof_callers_core_p(&rb_heapprof.tables.callers, asking->caller)) return;
+    uintptr_t allocator = rb_heapprof_frames_allocator(ec);
+    if (foreign_code_p(allocator) &&
+        function_at(asking->caller) == (uintptr_t)rb_class_new_instance_pass_kw)
+        asking->caller = allocator + 1;
+}
+
 /* Adds the method that runs to the callers of an extension or a library. */
 HEAPPROF_COLD static void
 add_method(struct asking *asking, const rb_execution_context_t *ec)
 {
     const struct heapprof_callers *callers = &rb_heapprof.tables.callers;
 
-    if (!rb_heapprof.run.options.memcheck || !asking->caller ||
-        rb_heapprof_callers_core_p(callers, asking->caller)) return;
+    if (!asking->caller || rb_heapprof_callers_core_p(callers, asking->caller)) return;
     uintptr_t method = rb_heapprof_frames_c_method(ec);
     if (!method || rb_heapprof_callers_core_p(callers, method)) return;
     uintptr_t outermost =
         asking->caller_count ? asking->callers[asking->caller_count - 1] : asking->caller;
     if (function_at(outermost) != method) add_its_caller(asking, method + 1);
+}
+
+/* What the method that runs says of those who ask. */
+HEAPPROF_COLD static void
+ask_method(struct asking *asking, const rb_execution_context_t *ec)
+{
+    if (!rb_heapprof.run.options.memcheck) return;
+    find_allocator(asking, ec);
+    add_method(asking, ec);
 }
 
 /* frame: the frame of the function that a gate called. */

@@ -89,7 +89,7 @@ block_site(const uintptr_t *frame, enum heapprof_block_allocator *allocator)
     if (stack == HEAPPROF_NO_STACK) return 0;
 
     struct asking asking = asking_code(frame);
-    if (stack) add_method(&asking, GET_EC());
+    if (stack) ask_method(&asking, GET_EC());
     *allocator = asking.allocator;
     return site_of_asking(stack, label, &asking);
 }

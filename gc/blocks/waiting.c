@@ -104,7 +104,7 @@ settle_one(const struct heapprof_waiting *one, uint32_t stack, const rb_executio
                              .caller_count = one->outermost != 0 };
     uint32_t site;
 
-    if (ec) add_method(&asking, ec);
+    if (ec) ask_method(&asking, ec);
     do {
         site = site_of_asking(stack, 0, &asking);
         if (site && !rb_heapprof_blocks_name(&tables->blocks, one->piece, site)) site = 0;

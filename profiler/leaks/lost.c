@@ -424,22 +424,50 @@ note_beginning(struct heapprof_lost *lost, uint32_t place)
     else lost->incomplete = true;
 }
 
-bool
-rb_heapprof_lost_settle(struct heapprof_lost *lost)
+static void
+forget_open(struct heapprof_lost *lost)
 {
+    for (size_t i = 0; i < lost->block_count; i++) {
+        if (lost->blocks[i].open) lost->blocks[i].fate = HEAPPROF_UNSEEN;
+    }
+}
+
+/* Decides which of the open blocks are lost, and which others belong to these. */
+static bool
+settle_open(struct heapprof_lost *lost)
+{
+    lost->begun_count = 0;
     for (uint32_t place = 0; place < lost->block_count && !lost->incomplete; place++) {
         if (lost->blocks[place].fate != HEAPPROF_UNSEEN) continue;
         note_beginning(lost, place);
         lead_from(lost, place);
     }
-    for (size_t place = 0; place < lost->block_count; place++) {
-        enum heapprof_fate fate = lost->blocks[place].fate;
-        if (fate == HEAPPROF_LOST || fate == HEAPPROF_INDIRECT)
-            lost->blocks[place].fate = HEAPPROF_UNSEEN;
-    }
+    forget_open(lost);
     for (size_t i = lost->begun_count; i-- > 0 && !lost->incomplete; ) {
         if (lost->blocks[lost->begun[i]].fate == HEAPPROF_UNSEEN)
             lead_from(lost, lost->begun[i]);
     }
     return !lost->incomplete;
+}
+
+bool
+rb_heapprof_lost_settle(struct heapprof_lost *lost)
+{
+    for (size_t i = 0; i < lost->block_count; i++)
+        lost->blocks[i].open = lost->blocks[i].fate == HEAPPROF_UNSEEN;
+    return settle_open(lost);
+}
+
+bool
+rb_heapprof_lost_uncover(struct heapprof_lost *lost, bool (*hidden_i)(uint32_t site, void *data),
+                         void *data)
+{
+    for (size_t i = 0; i < lost->block_count; i++) {
+        struct heapprof_lost_block *block = &lost->blocks[i];
+        block->open = block->fate == HEAPPROF_INDIRECT &&
+                      hidden_i(lost->blocks[block->leader].site, data) &&
+                      !hidden_i(block->site, data);
+    }
+    forget_open(lost);
+    return settle_open(lost);
 }

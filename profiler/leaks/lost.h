@@ -23,6 +23,7 @@ struct heapprof_lost_block {
     uint32_t  site;
     enum heapprof_fate fate;
     uint32_t  leader;   /* for an indirect block: the place of the lost block it belongs to */
+    bool      open;     /* in settle and uncover: its fate is to be decided */
 };
 
 /* A range of memory that is not a root. */
@@ -80,5 +81,11 @@ void rb_heapprof_lost_root_of(struct heapprof_lost *lost, uintptr_t begin, uintp
 
 /* Gives each block its fate. Returns false if fates are not known. */
 bool rb_heapprof_lost_settle(struct heapprof_lost *lost);
+
+/* To be called after settle. No report has the blocks of some sites: hidden_i says of which. What
+ * only such a lost block leads to, and is not hidden itself, does not belong to it any more: the
+ * first of these blocks are lost, and lead the rest. Returns false if fates are not known. */
+bool rb_heapprof_lost_uncover(struct heapprof_lost *lost,
+                              bool (*hidden_i)(uint32_t site, void *data), void *data);
 
 #endif

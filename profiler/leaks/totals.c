@@ -94,6 +94,26 @@ rb_heapprof_leak_core_p(const struct heapprof_tables *tables,
            strcmp(rb_heapprof_strings_get(&tables->strings, library, NULL), core) == 0;
 }
 
+struct leak_core {
+    const struct heapprof_tables *tables;
+    const char *file;
+};
+
+static bool
+core_site_i(uint32_t site, void *data)
+{
+    const struct leak_core *core = data;
+    return rb_heapprof_leak_core_p(
+        core->tables, rb_heapprof_leak_site_caller(core->tables, site).identity, core->file);
+}
+
+bool
+rb_heapprof_leak_uncover(const struct heapprof_tables *tables, struct heapprof_lost *lost,
+                         const char *core)
+{
+    return rb_heapprof_lost_uncover(lost, core_site_i, &(struct leak_core){ tables, core });
+}
+
 uint32_t
 rb_heapprof_leak_placed(const struct heapprof_tables *tables, uint32_t node)
 {

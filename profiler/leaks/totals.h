@@ -43,6 +43,12 @@ rb_heapprof_leak_site_caller(const struct heapprof_tables *tables, uint32_t site
 struct heapprof_leak_caller
 rb_heapprof_leak_end_caller(const struct heapprof_tables *tables, uint32_t c_path);
 
+/* What only lost blocks of MRI lead to is lost itself if another has asked for it: reports leave
+ * MRI's blocks out. To be called after settle, when callers have names. Returns false if fates are
+ * not known. */
+bool rb_heapprof_leak_uncover(const struct heapprof_tables *tables, struct heapprof_lost *lost,
+                              const char *core);
+
 /* Whether the caller is MRI, whose functions are in the file core, or is not known. */
 bool rb_heapprof_leak_core_p(const struct heapprof_tables *tables,
                              const struct heapprof_identity *caller, const char *core);

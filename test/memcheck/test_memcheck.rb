@@ -50,6 +50,21 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     end
   end
 
+  # Whoever is not on the stack, because its last call is a jump, asks nevertheless.
+  def test_an_allocator_that_ends_with_mris_request
+    record = lost_in("5.times { HeapProfMemcheck::Unfreed.new }").first
+    assert_equal ["definite", 5, "unfreed_alloc", EXTENSION, false], record.values_at("kind", "blocks", "function", "library", "core")
+    assert_equal ["Class#new", "Integer#times", "<main>"], record["frames"].map { |frame| frame["name"] } - ["block in <main>"]
+  end
+
+  # Made by rb_obj_alloc, the struct is MRI's, which is not told. What it leads to is.
+  def test_what_a_struct_leads_to_is_not_hidden_with_it
+    records = lost_in("5.times { HeapProfMemcheck.make_unfreed.fill(200) }")
+    filled = records.find { |record| record["function"] == "memcheck_fill" } || records.first
+    assert_equal ["definite", EXTENSION, false], filled.values_at("kind", "library", "core")
+    assert_include [[5, 0], [5, 5]], filled.values_at("blocks", "indirect_blocks")
+  end
+
   def test_what_a_thread_asks_for_without_the_gvl_has_its_ruby_line_and_what_a_thread_of_its_own_asks_for_has_none
     { "M.lose_without_gvl(1000)" => ["HeapProfMemcheck.lose_without_gvl", "<main>"],
       "Thread.new { M.lose_without_gvl(1000) }.join" => ["HeapProfMemcheck.lose_without_gvl", "block in <main>"],

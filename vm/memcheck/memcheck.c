@@ -26,6 +26,7 @@
 #include "os/file.h"
 #include "pprof/gzip.h"
 #include "profiler/leaks/profile.h"
+#include "profiler/leaks/totals.h"
 #include "vm/run/run.h"
 #include "vm/memcheck/sizes.h"
 #include "vm/memcheck/valgrind.h"
@@ -97,24 +98,28 @@ rb_heapprof_memcheck_prepare(void)
     RB_VM_LOCK_LEAVE();
 }
 
-bool
-rb_heapprof_memcheck_search(struct heapprof_leak_search *search, uintptr_t stack,
-                            const struct heapprof_held *held, uint32_t since_gc)
-{
-    const struct heapprof_root_stacks stacks = { stack, before.fiber_stack_bytes };
-
-    rb_heapprof_leak_search_begin(search, &stacks, held, since_gc);
-    return rb_heapprof_leak_search_settle(search, held);
-}
-
-/* ---- the file ---- */
-
 const char *
 rb_heapprof_memcheck_core(struct heapprof_symbol_name *name)
 {
     rb_heapprof_symbols_name_from_memory((uintptr_t)ruby_xmalloc + 1, name);
     return name->library;
 }
+
+bool
+rb_heapprof_memcheck_search(struct heapprof_leak_search *search, uintptr_t stack,
+                            const struct heapprof_held *held, uint32_t since_gc)
+{
+    const struct heapprof_root_stacks stacks = { stack, before.fiber_stack_bytes };
+    struct heapprof_symbol_name ruby;
+
+    rb_heapprof_leak_search_begin(search, &stacks, held, since_gc);
+    bool decided = rb_heapprof_leak_search_settle(search, held);
+    rb_heapprof_caller_names_find();
+    return decided && rb_heapprof_leak_uncover(&rb_heapprof.tables, &search->lost,
+                                               rb_heapprof_memcheck_core(&ruby));
+}
+
+/* ---- the file ---- */
 
 #define LIBRARIES "libraries: "
 
@@ -189,7 +194,6 @@ rb_heapprof_memcheck_write(const char *path, uintptr_t stack)
     struct heapprof_leak_search search;
 
     bool decided = rb_heapprof_memcheck_search(&search, stack, NULL, 0);
-    rb_heapprof_caller_names_find();
     int error = write_file(path, &search.lost,
                            decided ? HEAPPROF_LEAKS_DECIDED : HEAPPROF_LEAKS_NOT_DECIDED);
     rb_heapprof_leak_search_free(&search);

@@ -12,9 +12,10 @@ void rb_heapprof_memcheck_settings(struct heapprof_options *options);
  */
 void rb_heapprof_memcheck_prepare(void);
 
-/* Runs leak_search's begin and settle, after rb_heapprof_memcheck_prepare. `stack` is where the
- * program's own part of the stack begins. `held` (may be NULL) leads to blocks, too. Returns
- * false if lost blocks cannot be told. The caller frees the search in either case. */
+/* Runs leak_search's begin and settle, and names callers, after rb_heapprof_memcheck_prepare. What
+ * MRI has lost does not hide what others have lost. `stack` is where the program's own part of the
+ * stack begins. `held` (may be NULL) leads to blocks, too. Returns false if lost blocks cannot be
+ * told. The caller frees the search in either case. */
 bool rb_heapprof_memcheck_search(struct heapprof_leak_search *search, uintptr_t stack,
                                  const struct heapprof_held *held, uint32_t since_gc);
 

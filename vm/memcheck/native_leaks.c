@@ -137,7 +137,6 @@ write_list(void)
 
     bool decided = rb_heapprof_memcheck_search(
         &search, (uintptr_t)child.stack + CHILD_STACK_BYTES - 1, &child.held, child.since_gc);
-    rb_heapprof_caller_names_find();
     if (decided && !child.held.incomplete) {
         list = rb_heapprof_leak_list(&rb_heapprof.tables, &search.lost,
                                      rb_heapprof_memcheck_core(&ruby), &size);

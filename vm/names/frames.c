@@ -616,6 +616,14 @@ rb_heapprof_frames_c_method(const rb_execution_context_t *ec)
     return (uintptr_t)UNALIGNED_MEMBER_PTR(method->def, body.cfunc)->func;
 }
 
+uintptr_t
+rb_heapprof_frames_allocator(const rb_execution_context_t *ec)
+{
+    if (rb_heapprof_frames_c_method(ec) != (uintptr_t)rb_class_new_instance_pass_kw) return 0;
+    VALUE self = ec->cfp->self;
+    return RB_TYPE_P(self, T_CLASS) ? (uintptr_t)rb_get_alloc_func(self) : 0;
+}
+
 void
 rb_heapprof_frames_free(void)
 {

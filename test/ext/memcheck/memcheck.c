@@ -22,6 +22,10 @@
  *     HeapProfMemcheck.lose_by_mri(path, bytes)  has MRI call a function of that library, which
  *                                                loses so much: with the GVL, and without it
  *     HeapProfMemcheck.unfreed               an object whose struct nobody frees
+ *     HeapProfMemcheck::Unfreed.new          the same of a class: its allocator ends with MRI's
+ *         .fill(bytes) -> self               request, so with -O2 it is not on the stack then. The
+ *                                            struct leads to that many bytes
+ *     HeapProfMemcheck.make_unfreed          the same, made by a call of MRI from C
  *     HeapProfMemcheck.shallow               an object whose struct leads to a block, and is
  *                                            freed without it
  *     HeapProfMemcheck.unfreeable            an object that aborts when another process than that
@@ -268,6 +272,29 @@ memcheck_unfreed(VALUE self)
     return TypedData_Wrap_Struct(rb_cObject, &unfreed_type, ruby_xcalloc(1, 300));
 }
 
+static VALUE
+unfreed_alloc(VALUE class)
+{
+    struct link *link;
+
+    return TypedData_Make_Struct(class, struct link, &unfreed_type, link);
+}
+
+static VALUE
+memcheck_make_unfreed(VALUE self)
+{
+    return rb_obj_alloc(rb_const_get(self, rb_intern("Unfreed")));
+}
+
+static VALUE
+memcheck_fill(VALUE self, VALUE bytes)
+{
+    struct link *link = rb_check_typeddata(self, &unfreed_type);
+
+    link->next = make(NUM2SIZET(bytes));
+    return self;
+}
+
 static const rb_data_type_t shallow_type = {
     "memcheck_shallow", { NULL, RUBY_DEFAULT_FREE, NULL }, 0, 0, 0
 };
@@ -389,6 +416,10 @@ Init_heapprof_memcheck(void)
     memcheck_define_sizes();
     rb_define_module_function(module, "lose_unloaded", memcheck_lose_unloaded, 2);
     rb_define_module_function(module, "unfreed", memcheck_unfreed, 0);
+    VALUE unfreed = rb_define_class_under(module, "Unfreed", rb_cObject);
+    rb_define_alloc_func(unfreed, unfreed_alloc);
+    rb_define_method(unfreed, "fill", memcheck_fill, 1);
+    rb_define_module_function(module, "make_unfreed", memcheck_make_unfreed, 0);
     rb_define_module_function(module, "shallow", memcheck_shallow, 0);
     rb_define_module_function(module, "unfreeable", memcheck_unfreeable, 0);
     rb_define_module_function(module, "keep_on_stack", memcheck_keep_on_stack, 1);

@@ -288,6 +288,33 @@ TEST_F(LostTest, WithoutMemoryNothingIsKnown) {
     EXPECT_FALSE(Settle());
 }
 
+// 100 and 400 to 500 are of sites that no report has.
+TEST_F(LostTest, WhatOnlyHiddenBlocksLeadToIsLostItself) {
+    for (size_t word : { 100, 200, 300, 400, 500, 600, 610, 700, 800 }) Block(word, 10);
+    memory[100] = At(200);
+    memory[200] = At(300);
+    memory[400] = At(500);
+    memory[500] = At(600);
+    memory[600] = At(610);
+    memory[610] = At(600);
+    memory[700] = At(800);
+    ASSERT_TRUE(Settle());
+    EXPECT_EQ(HEAPPROF_INDIRECT, Fate(200));
+    EXPECT_EQ(HEAPPROF_INDIRECT, Fate(600));
+    auto hidden = [](uint32_t site, void *) { return site == 100 || site == 400 || site == 500; };
+    ASSERT_TRUE(rb_heapprof_lost_uncover(&lost_, hidden, nullptr));
+    for (size_t word : { 100, 200, 400, 700 }) EXPECT_EQ(HEAPPROF_LOST, Fate(word)) << word;
+    EXPECT_EQ(HEAPPROF_INDIRECT, Fate(300));
+    EXPECT_EQ(200u, Leader(300));
+    EXPECT_EQ(HEAPPROF_INDIRECT, Fate(500));
+    EXPECT_EQ(400u, Leader(500));
+    EXPECT_EQ(HEAPPROF_INDIRECT, Fate(800));
+    EXPECT_EQ(700u, Leader(800));
+    EXPECT_NE(Fate(600), Fate(610)); // a ring: one of them leads
+    size_t leads = Fate(600) == HEAPPROF_LOST ? 600 : 610, follows = 1210 - leads;
+    EXPECT_EQ(leads, Leader(follows));
+}
+
 TEST_F(LostTest, WithoutAWayToReadMemoryNothingIsKnown) {
     rb_heapprof_lost_free(&lost_);
     rb_heapprof_lost_init(&lost_, &mem_, -1, 0);
