@@ -4,7 +4,9 @@
  *   I2  Nothing is written while the process does what an earlier reader has asked for.
  *   I3  A request that no reader waits for any more is not begun: it has a time, after which the
  *       process refuses it.
- *   I4  Only an eventfd is written to, whatever the target says that its number is.
+ *   I4  Nothing is written into a child of a fork before it has forgotten its parent's requests: it
+ *       would forget this one, too.
+ *   I5  Only an eventfd is written to, whatever the target says that its number is.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE
@@ -21,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/status.h"
 #include "os/clock.h"
 
 enum { REQUEST_MOST = 16384 }; /* bytes */
@@ -30,7 +33,7 @@ enum { REQUEST_MOST = 16384 }; /* bytes */
 
 static const struct attach_want wants[] = {
 #define WANT(kind, member, name) ATTACH_WANT_##kind(struct attach_request, member, name),
-    ATTACH_WANT_CONTRACT(struct attach_request, contract, "requests", 1),
+    ATTACH_WANT_CONTRACT(struct attach_request, contract, "requests", 2),
     ATTACH_WANT_GLOBAL(struct attach_request, place, "rb_heapprof_request", 1),
     ATTACH_WANT_GLOBAL(struct attach_request, comm_fds, "timer_th.comm_fds", 2 * sizeof(int)),
     ATTACH_WANT_GLOBAL(struct attach_request, event_fd, "timer_th.event_fd", sizeof(int)),
@@ -42,6 +45,7 @@ static const struct attach_want wants[] = {
     WANT(NUMBER, until, "heapprof_request.until_ns")
     WANT(NUMBER, term, "heapprof_request.for_ms")
     ATTACH_WANT_BYTES(struct attach_request, text, "heapprof_request.text", 1),
+    WANT(NUMBER, pid, "heapprof_request.pid")
     WANT(NUMBER, door, "heapprof_request.door")
     WANT(NUMBER, heard, "heapprof_request.heard")
     WANT(NUMBER, taken, "heapprof_request.taken")
@@ -104,6 +108,17 @@ look_at_door(struct attach_request *request, const unsigned char *copy,
     return ATTACH_REQUEST_IMPOSSIBLE;
 }
 
+/* I4 */
+static bool
+own_p(const struct attach_request *request, const unsigned char *copy)
+{
+    char status[ATTACH_STATUS_MAX];
+    pid_t pid = request->vm->target->pid;
+
+    return attach_status_read(pid, pid, status) &&
+           attach_field_get(&request->pid, copy) == (uint64_t)attach_status_inner(status, pid);
+}
+
 /* An earlier request whose reader has ended is withdrawn. Returns false if the process does it. */
 static bool
 free_p(struct attach_request *request, const unsigned char *copy)
@@ -128,8 +143,13 @@ attach_request_open(struct attach_request *request, struct attach_vm *vm,
         attach_target_say(vm->target, error, "it has ended, or begins another program");
         return ATTACH_REQUEST_IMPOSSIBLE;
     }
-    if (!free_p(request, copy)) return ATTACH_REQUEST_BUSY;
-    return look_at_door(request, copy, error);
+    enum attach_request_lock door = look_at_door(request, copy, error);
+    if (door != ATTACH_REQUEST_OPEN) return door;
+    if (!own_p(request, copy)) {
+        attach_target_say(vm->target, error, "it was forked, and its ruby has not noticed yet");
+        return ATTACH_REQUEST_BUSY;
+    }
+    return free_p(request, copy) ? ATTACH_REQUEST_OPEN : ATTACH_REQUEST_BUSY;
 }
 
 void
@@ -152,7 +172,7 @@ eventfd_p(int fd)
     return length == (ssize_t)sizeof(expected) - 1 && !memcmp(name, expected, (size_t)length);
 }
 
-/* I4 */
+/* I5 */
 static bool
 ring_eventfd(const struct attach_target *target, int number)
 {

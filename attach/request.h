@@ -38,7 +38,7 @@ struct attach_request {
     int64_t  contract, open_door, locked_door;
     struct attach_global place, comm_fds, event_fd;
     struct attach_field asked, what, until, term, text;
-    struct attach_field door, heard, taken, answered, done, answer_text;
+    struct attach_field pid, door, heard, taken, answered, done, answer_text;
     uint32_t bytes;
     uint32_t number;
     int64_t  wake_ns;        /* when it is woken again, unless it has heard */
@@ -50,8 +50,9 @@ struct attach_request {
 enum attach_request_lock {ATTACH_REQUEST_OPEN, ATTACH_REQUEST_BUSY, ATTACH_REQUEST_IMPOSSIBLE};
 
 /* Takes the lock. BUSY: another reader has it, or the process still does what a reader has asked
- * for that has ended, or its ruby has not started; the caller may try again. IMPOSSIBLE: it cannot
- * be asked. Unless it is OPEN, error says why. close is called in each case. */
+ * for that has ended, or its ruby has not started, or has not noticed a fork; the caller may try
+ * again. IMPOSSIBLE: it cannot be asked. Unless it is OPEN, error says why. close is called in each
+ * case. */
 enum attach_request_lock attach_request_open(struct attach_request *request, struct attach_vm *vm,
                                              char error[ATTACH_TARGET_ERROR_MAX]);
 void attach_request_close(struct attach_request *request);

@@ -104,10 +104,12 @@ class TestHeapprofDemand < Test::Unit::TestCase
     def keep(into) = into << "x" * 100
     kept = []
     go = true
+    compacting = nil
     Thread.new { $stdin.gets; go = false }
     %s
     $ready.call
     (keep(kept); kept.shift if kept.size > 100_000) while go
+    compacting&.join
     $stdout.syswrite("kept #{kept.all? { |text| text == "x" * 100 }}\n")
   RUBY
 
@@ -130,7 +132,7 @@ class TestHeapprofDemand < Test::Unit::TestCase
   def test_several_threads = at_work("4.times { Thread.new { loop { Array.new(10) { Object.new } } } }")
   def test_ractors = at_work("$VERBOSE = nil; 2.times { Ractor.new { loop { Array.new(10) { Object.new } } } }", "-W0")
   def test_while_it_forks = at_work("Thread.new { loop { Process.wait(fork { exit!(true) }) } }")
-  def test_while_it_compacts = at_work("Thread.new { loop { GC.compact } }")
+  def test_while_it_compacts = at_work("compacting = Thread.new { Thread.pass until $told; GC.compact while go }")
 
   # Each child is a process of its own, which nobody has asked anything.
   def test_children_of_a_process_that_was_asked
@@ -145,6 +147,22 @@ class TestHeapprofDemand < Test::Unit::TestCase
         assert_started(child)
         assert_stopped(child)
         assert_refused 1, /process #{pid}: it is not profiled$/, "stop", pid
+      ensure
+        Process.kill(:KILL, child) if child
+      end
+    end
+  end
+
+  # What its parent was asked for is forgotten in a child; what the child was asked for before that would be, too.
+  def test_a_child_is_asked_when_it_has_noticed_that_it_is_one
+    in_directory do
+      beside('child = fork { sleep }; $ready.call; $stdout.syswrite("#{child}\n"); sleep', env: Held.children) do |pid, _, output|
+        child = Integer(output.gets)
+        sleep 0.001 until File.read("/proc/#{child}/stat")[/\) (\w)/, 1] == "T"
+        assert_refused 1, /process #{child}: it was forked, and its ruby has not noticed yet$/, "start", child, env: Held.clock(10)
+        Process.kill(:CONT, child)
+        assert_started(child)
+        assert_stopped(child)
       ensure
         Process.kill(:KILL, child) if child
       end

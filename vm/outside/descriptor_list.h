@@ -146,7 +146,7 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_CONTRACT("label-sets", 1) \
     DESCRIBE_CONTRACT("jit-code", 1) \
     DESCRIBE_CONTRACT("locals", 1) \
-    DESCRIBE_CONTRACT("requests", 1) \
+    DESCRIBE_CONTRACT("requests", 2) \
     DESCRIBE_PART("iseq.c", ruby_vm_descriptor_iseq) \
     DESCRIBE_PART("symbol.c", ruby_vm_descriptor_symbol) \
     DESCRIBE_PART("cont.c", ruby_vm_descriptor_cont) \

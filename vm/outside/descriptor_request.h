@@ -13,6 +13,7 @@ typedef struct heapprof_request heapprof_request;
     DESCRIBE_FIELD(heapprof_request, SIGNED, until_ns) \
     DESCRIBE_FIELD(heapprof_request, UNSIGNED, for_ms) \
     DESCRIBE_FIELD(heapprof_request, BYTES, text) \
+    DESCRIBE_FIELD(heapprof_request, UNSIGNED, pid) \
     DESCRIBE_FIELD(heapprof_request, UNSIGNED, door) \
     DESCRIBE_FIELD(heapprof_request, UNSIGNED, heard) \
     DESCRIBE_FIELD(heapprof_request, UNSIGNED, taken) \

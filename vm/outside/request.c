@@ -28,6 +28,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define MS_NS INT64_C(1000000)
 
@@ -240,6 +241,7 @@ rb_heapprof_request_hear(void)
 void
 rb_heapprof_request_boot(bool locked)
 {
+    rb_heapprof_request.pid = (uint32_t)getpid();
     rb_heapprof_request.door = locked ? HEAPPROF_DOOR_LOCKED : HEAPPROF_DOOR_OPEN;
 }
 
@@ -249,5 +251,6 @@ rb_heapprof_request_after_fork(void)
     struct heapprof_request *request = &rb_heapprof_request;
 
     request->heard = request->taken = request->answered = request->asked;
+    __atomic_store_n(&request->pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
     if (!term.until_ns) rb_heapprof_own_thread_stop(HEAPPROF_DUTY_REQUEST);
 }

@@ -35,6 +35,8 @@ struct heapprof_request {
     uint64_t for_ms;             /* START: the run ends by itself after that time; 0: never */
     char     text[PATH_MAX];
 
+    uint32_t pid;                /* whose requests these are; a child of a fork has its parent's,
+                                    until it has forgotten them */
     uint32_t door;
     uint32_t heard;              /* it waits for the GVL */
     uint32_t taken;              /* it is carried out */

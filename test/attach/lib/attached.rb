@@ -40,10 +40,11 @@ module Attached
   end
 
   # Runs a script beside us until the block ends; yields its pid when it has said that it is ready, and the
-  # end of a pipe that is its stdin. $ready.call says so.
+  # end of a pipe that is its stdin. $ready.call says so, and then $told is true: what compacts waits for that, because in MRI a
+  # write beside it may fail (doc/upstream-bugs: compaction-efault.rb).
   def beside(script, *arguments, ruby: RUBY, env: {})
     input, output = IO.pipe, IO.pipe
-    prelude = "$ready = -> { $stdout.syswrite(%(ready\\n)) }\n"
+    prelude = "$ready = -> { $stdout.syswrite(%(ready\\n)); $told = true }\n"
     clean = { "RUBYOPT" => nil, "RUBY_HEAPPROF" => nil }
     pid = Process.spawn(clean.merge(env), *ruby, *arguments, "-e", prelude + script, in: input[0], out: output[1])
     output[1].close
@@ -57,10 +58,10 @@ module Attached
 
   # Runs `heapprof record` and yields its bell, each ring of which is a look, its stdin, its stdout and its pid. It records until the block
   # ends, if its target does not end before. Its clock goes by the bell alone: a look, a period.
-  def record_by_bell(*arguments)
+  def record_by_bell(*arguments, env: {})
     bell = Held::Bell.new
     command = [PROGRAM, "record", "--duration=100000", *arguments.map(&:to_s)]
-    Open3.popen3(ENVIRONMENT.merge(bell.env, "HELD_STEP" => "0"), *command, **bell.descriptors) do |input, out, err, process|
+    Open3.popen3(ENVIRONMENT.merge(env, bell.env, "HELD_STEP" => "0"), *command, **bell.descriptors) do |input, out, err, process|
       bell.begun
       errors = Thread.new { err.read }
       yield bell, input, out, process.pid

@@ -15,6 +15,12 @@ module Held
   # That of a ruby whose copies, which write dumps, stop before they begin.
   def self.copies = { "LD_PRELOAD" => library, "HELD_COPY" => "1" }
 
+  # That of a ruby whose children stop before it notices, in them, that they are children.
+  def self.children = { "LD_PRELOAD" => library, "HELD_FORK" => "1" }
+
+  # That of a program which is slow to read another process's memory: each read takes so many milliseconds more.
+  def self.reads(milliseconds) = { "LD_PRELOAD" => library, "HELD_READ" => milliseconds.to_s }
+
   # What a program waits for instead of a moment. It is to be spawned with env and descriptors; then `begun` is called.
   class Bell
     def initialize

@@ -9,6 +9,8 @@
  *     HELD_STEP=SECONDS       The clock stands still, and each look at it takes so long. With
  *                             HELD_BELL it is at each bell what the thread has waited for.
  *     HELD_COPY=1             The copy of ruby that writes a dump stops (SIGSTOP) before it begins.
+ *     HELD_FORK=1             A child of a fork stops before ruby notices that it is one.
+ *     HELD_READ=MILLISECONDS  Each read of another process's memory takes so much longer.
  *
  * The waits are those of `heapprof record` (clock_nanosleep; it has no timerfd then), of `heapprof
  * memcheck` for its command (sigtimedwait), and of the thread in ruby that writes profiles
@@ -20,6 +22,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -28,6 +31,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,6 +40,7 @@
 static int bell = -1, answer = -1;
 static int64_t step_ns = -1, stepped_ns; /* -1: the clock goes by itself */
 static bool stop_copy;
+static struct timespec read_takes;
 
 static _Thread_local int64_t skipped_ns; /* by the bell */
 static _Thread_local bool rung;          /* and it has not been answered */
@@ -153,28 +158,47 @@ sigtimedwait(const sigset_t *signals, siginfo_t *info, const struct timespec *ti
     return wait(signals, info, time);
 }
 
+static void
+stop(void)
+{
+    syscall(SYS_kill, syscall(SYS_getpid), SIGSTOP);
+}
+
 /* A copy puts itself behind all others before it begins (vm/graph/graph_child.c). It may call
  * nothing except the kernel. */
 int
 setpriority(__priority_which_t which, id_t who, int priority)
 {
-    if (stop_copy) syscall(SYS_kill, syscall(SYS_getpid), SIGSTOP);
+    if (stop_copy) stop();
     return (int)syscall(SYS_setpriority, which, who, priority);
+}
+
+ssize_t
+process_vm_readv(pid_t pid, const struct iovec *to, unsigned long parts, const struct iovec *from,
+                 unsigned long from_parts, unsigned long flags)
+{
+    syscall(SYS_nanosleep, &read_takes, NULL);
+    return syscall(SYS_process_vm_readv, pid, to, parts, from, from_parts, flags);
 }
 
 __attribute__((constructor)) static void
 begin(void)
 {
-    const char *descriptors = getenv("HELD_BELL"), *step = getenv("HELD_STEP");
+    const char *descriptors = getenv("HELD_BELL"), *step = getenv("HELD_STEP"),
+               *read_ms = getenv("HELD_READ");
 
     if (descriptors && sscanf(descriptors, "%d,%d", &bell, &answer) == 2) {
         fcntl(bell, F_SETFD, FD_CLOEXEC);
         fcntl(answer, F_SETFD, FD_CLOEXEC);
     }
     if (step) step_ns = (int64_t)(strtod(step, NULL) * SECOND_NS);
+    if (read_ms) read_takes.tv_nsec = atoi(read_ms) * 1000000L;
     stop_copy = getenv("HELD_COPY");
+    if (getenv("HELD_FORK")) pthread_atfork(NULL, NULL, stop); /* the first of all */
     unsetenv("LD_PRELOAD");
     unsetenv("HELD_COPY");
+    unsetenv("HELD_FORK");
     unsetenv("HELD_BELL");
     unsetenv("HELD_STEP");
+    unsetenv("HELD_READ");
 }
