@@ -441,13 +441,42 @@ read_wanted(struct attach_looks *looks, struct attach_look_stack *stack, bool st
     return read_plain(looks, stack);
 }
 
-/* If names are not sure, the stack is read again. While all threads are stopped that would not
- * help. */
+/* Stops all threads. Returns false if one does not stand still: then none does. */
+static bool
+stop_all(struct attach_looks *looks)
+{
+    if (attach_stop_all(looks->stop, looks->target, looks->patience_ns) == ATTACH_STOPPED) {
+        looks->counts.stopped += looks->target->thread_count;
+        return true;
+    }
+    looks->counts.not_stopped++;
+    looks->patience_ns = ATTACH_LOOK_PATIENCE_NS;
+    return false;
+}
+
+/* For a target that frees or moves code all the time. It does not while all its threads stand
+ * still. */
+static bool
+read_at_standstill(struct attach_looks *looks, struct attach_look_stack *stack)
+{
+    if (looks->mode == ATTACH_LOOK_NEVER || !stop_all(looks)) return true;
+    bool room = attach_activity_turned_p(looks, stack) || read_as_it_is(looks, stack);
+    attach_stop_resume(looks->stop);
+    return room;
+}
+
+/* If names are not sure, the stack is read again. If all threads are stopped already, that would
+ * not help. */
 static bool
 read_surely(struct attach_looks *looks, struct attach_look_stack *stack, bool still)
 {
     for (int tries = still ? 1 : TRIES; tries > 0; tries--) {
         if (!read_wanted(looks, stack, still)) return false;
+        if (!stack->unsure || !stack->wanted) return true;
+        forget_stack(looks, stack);
+    }
+    if (!still) {
+        if (!read_at_standstill(looks, stack)) return false;
         if (!stack->unsure || !stack->wanted) return true;
         forget_stack(looks, stack);
     }
@@ -471,16 +500,10 @@ read_stack(struct attach_looks *looks, struct attach_look_stack *stack, bool sti
 
 /* Stops all threads if the mode says so. Returns true if nothing can change. */
 static bool
-stop_all(struct attach_looks *looks)
+hold_all(struct attach_looks *looks)
 {
     if (!looks->target->runs) return true;
-    if (looks->mode != ATTACH_LOOK_ALWAYS) return false;
-    if (attach_stop_all(looks->stop, looks->target, looks->patience_ns) == ATTACH_STOPPED) {
-        looks->counts.stopped += looks->target->thread_count;
-        return true;
-    }
-    looks->counts.not_stopped++;
-    return false;
+    return looks->mode == ATTACH_LOOK_ALWAYS && stop_all(looks);
 }
 
 static bool
@@ -587,7 +610,7 @@ look(struct attach_looks *looks)
         attach_activity_read(looks);
     }
     attach_activity_ask(looks);
-    bool still = stop_all(looks), read = read_all(looks, still);
+    bool still = hold_all(looks), read = read_all(looks, still);
     if (still && looks->stop) attach_stop_resume(looks->stop);
     return read;
 }

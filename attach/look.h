@@ -22,7 +22,7 @@
 
 enum attach_look_mode {
     ATTACH_LOOK_AUTO, /* a thread with the GVL is stopped; a waiting one is read twice, and stopped
-                         if it changes */
+                         if it changes; all are, if code is freed again and again meanwhile */
     ATTACH_LOOK_ALWAYS, /* all threads are stopped while all stacks are copied: they are of one
                            moment */
     ATTACH_LOOK_NEVER   /* no thread is stopped; frames that change meanwhile are cut off, and the
