@@ -101,26 +101,12 @@ attach_record_mark(struct attach_record *record, uint32_t parent, const char *na
     return push(record, parent, attach_names_mark(&record->names, name), 0);
 }
 
-/* The thread as a frame. That of its process is added when a profile is made. */
-static uint32_t
-who_frames(struct attach_record *record, uint32_t who)
-{
-    uint32_t label = record->roster.whos[who].labels[ATTACH_ROSTER_THREAD];
-    struct attach_text none = { 0 }, text = { 0 };
-    size_t length;
-
-    if (!record->options.thread_frames || !label) return 0;
-    const char *bytes = attach_names_text(&record->names, label, &length);
-    attach_text_add(&text, bytes, length);
-    return push(record, 0, attach_names_function(&record->names, &text, &none, 0, true), 0);
-}
-
 /* A thread that begins, or a Ruby that starts, has no frame yet. */
 static uint32_t
 stack_number(struct attach_record *record, const struct attach_looks *looks,
-             const struct attach_look_stack *stack, uint32_t who)
+             const struct attach_look_stack *stack)
 {
-    uint32_t number = who_frames(record, who);
+    uint32_t number = 0;
 
     for (size_t i = stack->count; i-- > 0; ) {
         const struct attach_look_frame *frame = &looks->frames[stack->first + i];
@@ -191,7 +177,8 @@ count_in_order(struct attach_record *record, uint32_t stack,
     uint32_t number = thread->entry;
 
     if (stack == HEAPPROF_NO_STACK) return 0;
-    if (number && record->entries[number].stack != stack) {
+    if (number &&
+        (record->entries[number].stack != stack || record->entries[number].who != thread->who)) {
         attach_record_extend(record, number, next.began_ns);
         number = 0;
     }
@@ -246,8 +233,7 @@ count_stack(struct record_adding *adding, struct attach_roster_thread *thread,
     struct attach_record *record = adding->record;
     struct attach_record_entry key = { .stack = number, .who = thread->who, .count = 1, .ns = ns };
 
-    if (adding->blind) key.stack = attach_record_mark(record, who_frames(record, thread->who),
-                                                      "(not looked at)");
+    if (adding->blind) key.stack = attach_record_mark(record, 0, "(not looked at)");
     else key.labels = labels_of(adding, stack);
     if (key.labels == UINT32_MAX) return false;
     thread->entry = attach_record_count(record, &key);
@@ -284,7 +270,7 @@ add_in_order(struct record_adding *adding, struct attach_roster_thread *thread,
 
     if (adding->blind) number = attach_record_mark(record, 0, "(not looked at)");
     else if (!counts) number = attach_record_mark(record, 0, "(idle)");
-    else number = stack_number(record, adding->looks, stack, 0);
+    else number = stack_number(record, adding->looks, stack);
     if (counts && stack->waits != ATTACH_WAITS_NOT && record->options.mode == ATTACH_RECORD_OFF)
         number = attach_record_mark(record, number, attach_record_waits[stack->waits].frame);
     thread->entry = count_in_order(record, number, thread, adding->now_ns, ns);
@@ -313,7 +299,7 @@ add_stack(struct record_adding *adding, const struct attach_look_stack *stack)
         adding->counted_ns += stack->ran_ns;
         span = (int64_t)stack->ran_ns;
     }
-    uint32_t number = stack_number(record, adding->looks, stack, thread->who);
+    uint32_t number = stack_number(record, adding->looks, stack);
     if (number == HEAPPROF_NO_STACK) return false;
     return record->options.mode == ATTACH_RECORD_OFF
                ? count_waits(adding, thread, stack, number, (uint64_t)span)

@@ -28,6 +28,7 @@ struct record_making {
     uint32_t *strings, *functions,
         *locations; /* by string of names + 1, by function, by node of stacks; 0: not yet */
     uint32_t *processes, *containers; /* locations that stand for them, by program; 0: not yet */
+    uint32_t *threads;                /* the same, by who */
     uint32_t keys[ATTACH_ROSTER_LABELS], waits_key, start_key, unit; /* strings of labels */
     uint32_t waits[ATTACH_RECORD_WAITS];   /* strings: what is waited for */
     uint32_t marks[ATTACH_RECORD_WAITS];   /* functions that stand for it */
@@ -67,9 +68,10 @@ begin(struct record_making *making, struct attach_record *record)
         .locations = calloc((size_t)record->stacks.numbers.end + 1, sizeof(uint32_t)),
         .processes = calloc((size_t)record->roster.program_count + 1, sizeof(uint32_t)),
         .containers = calloc((size_t)record->roster.program_count + 1, sizeof(uint32_t)),
+        .threads = calloc((size_t)record->roster.who_count + 1, sizeof(uint32_t)),
     };
     return making->model && making->strings && making->functions && making->locations &&
-           making->processes && making->containers &&
+           making->processes && making->containers && making->threads &&
            rb_heapprof_model_add_string(making->model, "", 0) == 0;
 }
 
@@ -81,6 +83,7 @@ end(struct record_making *making)
     free(making->locations);
     free(making->processes);
     free(making->containers);
+    free(making->threads);
 }
 
 static uint32_t
@@ -287,7 +290,9 @@ find_labels(struct record_making *making, const struct attach_record_entry *entr
     return add_given_labels(making, entry->labels, numbers, count);
 }
 
-/* ---- processes as frames ---- */
+/* ---- threads and processes as frames ---- */
+
+enum { FRAMES_MOST = 3 };
 
 /* A location that stands for that text. */
 static uint32_t
@@ -303,14 +308,27 @@ label_of(const struct record_making *making, const struct attach_roster_who *who
     return attach_names_text(&making->record->names, who->labels[label], NULL);
 }
 
+/* Makes the frame of an entry's thread. Returns how many there are: none if labels say it. */
+static uint32_t
+find_thread(struct record_making *making, uint32_t number, uint64_t *frame)
+{
+    const struct attach_roster_who *who = &making->record->roster.whos[number];
+
+    if (!making->record->options.thread_frames || !who->labels[ATTACH_ROSTER_THREAD]) return 0;
+    if (!making->threads[number])
+        making->threads[number] =
+            text_location(making, label_of(making, who, ATTACH_ROSTER_THREAD));
+    *frame = making->threads[number];
+    return 1;
+}
+
 /* Makes the frames of an entry's process. Returns how many there are: none if one process is all
  * that was seen. */
 static uint32_t
-find_frames(struct record_making *making, const struct attach_record_entry *entry,
-            uint64_t frames[2])
+find_process(struct record_making *making, uint32_t number, uint64_t frames[2])
 {
     const struct attach_record *record = making->record;
-    const struct attach_roster_who *who = &record->roster.whos[entry->who];
+    const struct attach_roster_who *who = &record->roster.whos[number];
     uint32_t program = who->program;
     char name[512];
 
@@ -337,10 +355,12 @@ add_sample(struct record_making *making, const struct attach_record_entry *entry
 {
     const struct heapprof_stacks *stacks = &making->record->stacks;
     uint32_t depth = entry->stack ? rb_heapprof_stacks_node(stacks, entry->stack)->depth : 0;
-    uint64_t labels[4 * LABELS_MOST], frames[2];
-    uint32_t count, outer = find_frames(making, entry, frames);
+    uint64_t labels[4 * LABELS_MOST], frames[FRAMES_MOST];
+    uint32_t count, outer = find_thread(making, entry->who, frames);
 
+    outer += find_process(making, entry->who, frames + outer);
     if (!find_labels(making, entry, labels, &count) || (outer && !frames[0]) ||
+        (outer > 1 && !frames[1]) ||
         !rb_heapprof_model_begin_sample(making->model, depth + outer, count))
         return false;
     for (uint32_t node = entry->stack; node; node = rb_heapprof_stacks_node(stacks, node)->parent) {

@@ -80,30 +80,6 @@ add_number(struct attach_looks *looks, const struct attach_thread *thread,
     attach_text_add_cstr(text, number);
 }
 
-static bool
-label_thread(struct attach_roster *roster, struct attach_looks *looks,
-             const struct attach_thread *thread, struct attach_roster_thread *row)
-{
-    struct attach_text text;
-
-    attach_look_name(looks, thread->name, &text);
-    row->name = thread->name;
-    row->named = text.length > 0;
-    row->numbered = thread->tid != 0;
-    if (!row->named) attach_text_add_cstr(&text, thread->main ? "main" : "thread");
-    add_number(looks, thread, &text);
-    uint32_t string = intern(roster, text.bytes, text.length);
-    roster->whos[row->who].labels[ATTACH_ROSTER_THREAD] = string == UINT32_MAX ? 0 : string;
-    return string != UINT32_MAX;
-}
-
-/* Whether the label can be better than it is. */
-static bool
-label_later_p(const struct attach_roster_thread *row, const struct attach_thread *thread)
-{
-    return (!row->named && row->name != thread->name) || (!row->numbered && thread->tid);
-}
-
 uint32_t
 attach_roster_others(struct attach_roster *roster, struct attach_roster_program *program)
 {
@@ -118,20 +94,59 @@ attach_roster_others(struct attach_roster *roster, struct attach_roster_program 
     return program->others;
 }
 
-/* Gives a new thread its labels. Returns false without memory. */
+/* Gives a thread a row of labels. Returns false without memory. */
 static bool
-give_who(struct attach_roster *roster, struct attach_looks *looks,
-         const struct attach_thread *thread, struct attach_roster_thread *row)
+give_who(struct attach_roster *roster, struct attach_roster_thread *row, uint32_t string)
 {
     struct attach_roster_program *program = &roster->programs[row->program];
 
-    if (!roster->apart || roster->who_count >= ATTACH_ROSTER_WHOS_MOST) {
+    row->folded = !roster->apart || roster->who_count >= ATTACH_ROSTER_WHOS_MOST;
+    if (row->folded) {
         roster->folded += roster->apart;
-        row->named = row->numbered = true; /* it has no label that could be better */
         return (row->who = attach_roster_others(roster, program)) != UINT32_MAX;
     }
-    return (row->who = add_who(roster, program->who)) != 0 &&
-           label_thread(roster, looks, thread, row);
+    if (!(row->who = add_who(roster, program->who))) return false;
+    roster->whos[row->who].labels[ATTACH_ROSTER_THREAD] = string;
+    return true;
+}
+
+/* What a thread is called that has no name: as its Ractor, if that has one. */
+static void
+add_kind(struct attach_looks *looks, const struct attach_thread *thread, struct attach_text *text)
+{
+    if (!thread->main) attach_look_name(looks, thread->ractor_name, text);
+    if (!text->length) attach_text_add_cstr(text, thread->main ? "main" : "thread");
+}
+
+/* Labels a thread, or labels it anew. A name that comes when the thread has run for a while is the
+ * name of all its time until then. One that takes the place of another begins a row of its own. */
+static bool
+label_thread(struct attach_roster *roster, struct attach_looks *looks,
+             const struct attach_thread *thread, struct attach_roster_thread *row)
+{
+    struct attach_text text;
+
+    attach_look_name(looks, thread->name, &text);
+    if (row->own && !text.length) return true; /* the String is moving, say */
+    uint32_t own = text.length ? intern(roster, text.bytes, text.length) : 0;
+    if (!own) add_kind(looks, thread, &text);
+    add_number(looks, thread, &text);
+    uint32_t string = intern(roster, text.bytes, text.length);
+    if (own == UINT32_MAX || string == UINT32_MAX) return false;
+    bool renamed = row->own && row->own != own;
+    row->name = thread->name;
+    row->own = own;
+    row->numbered = thread->tid != 0;
+    if (renamed) return give_who(roster, row, string);
+    roster->whos[row->who].labels[ATTACH_ROSTER_THREAD] = string;
+    return true;
+}
+
+/* Whether the label may have to be another. */
+static bool
+label_later_p(const struct attach_roster_thread *row, const struct attach_thread *thread)
+{
+    return !row->folded && (row->name != thread->name || (!row->numbered && thread->tid));
 }
 
 /* ---- programs ---- */
@@ -222,7 +237,7 @@ add(struct attach_roster *roster, struct attach_looks *looks, const struct attac
     if (!HEAPPROF_MEM_GROW(roster->mem, roster->threads, roster->thread_capacity,
                            (size_t)number + 1) ||
         !rb_heapprof_index_reserve(&roster->index, roster->mem, roster->live, hash_i, roster) ||
-        !give_who(roster, looks, thread, &row))
+        !give_who(roster, &row, 0) || (!row.folded && !label_thread(roster, looks, thread, &row)))
         return 0;
     if (roster->free) roster->free = roster->threads[number].next;
     else roster->thread_count = number;
@@ -233,7 +248,6 @@ add(struct attach_roster *roster, struct attach_looks *looks, const struct attac
     return number;
 }
 
-/* A name may come when the thread has run for a while. It is the name of all its time. */
 struct attach_roster_thread *
 attach_roster_thread(struct attach_roster *roster, struct attach_looks *looks,
                      const struct attach_thread *thread)

@@ -25,14 +25,15 @@ struct attach_roster_who {
 /* A thread that lives, as far as is known. */
 struct attach_roster_thread {
     uint64_t address, serial;
-    uint64_t name;          /* the name that was read last, an address */
+    uint64_t name;          /* the String of the name that was read last, an address */
     uint32_t program;
     uint32_t who;           /* number in whos */
     uint32_t next;          /* of the same program; 0: none. Of a free one: the next free one */
     uint32_t entry;         /* what the caller counts it in; 0: nothing */
     uint64_t look;          /* the program's look that saw it last */
-    bool     named;         /* the program gave it a name */
+    uint32_t own;           /* the string of that name; 0: the program gave it none */
     bool     numbered;      /* its label has its number */
+    bool     folded;        /* it has no label of its own */
 };
 
 struct attach_roster_program {

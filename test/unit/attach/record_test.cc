@@ -21,6 +21,7 @@ struct Thread {
     uint64_t name = 8;
     uint64_t ran_ns = 0, queued_ns = 0;
     std::map<std::string, std::string> labels = {};
+    uint64_t ractor_name = 8;
 };
 
 class Record : public ::testing::Test {
@@ -104,6 +105,7 @@ class Record : public ::testing::Test {
             stack.thread.state = thread.state;
             stack.thread.tid = thread.tid;
             stack.thread.name = thread.name;
+            stack.thread.ractor_name = thread.ractor_name;
             stack.thread.main = thread.serial == 1;
             stack.wanted = thread.function;
             stack.waits = thread.state == ATTACH_THREAD_SLEEPING ? ATTACH_WAITS_SLEEP
@@ -238,6 +240,45 @@ TEST_F(Record, ANameThatComesLaterIsTheNameOfAllItsTime) {
     Look(10 * kMs, {{0x100, 2, "work", ATTACH_THREAD_RUNNING, 7}});
     Look(20 * kMs, {{0x100, 2, "work", ATTACH_THREAD_RUNNING, 7, Name(1, "worker")}});
     EXPECT_EQ((Rows{{"worker [7] work", 20 * kMs}}), Values(1));
+}
+
+// The String of the same name may be elsewhere after a compaction.
+TEST_F(Record, ANewNameBeginsARowOfItsOwn) {
+    Look(10 * kMs, {{0x100, 2, "work", ATTACH_THREAD_RUNNING, 7, Name(1, "job 1")}});
+    Look(20 * kMs, {{0x100, 2, "work", ATTACH_THREAD_RUNNING, 7, Name(2, "job 1")}});
+    Look(30 * kMs, {{0x100, 2, "work", ATTACH_THREAD_RUNNING, 7, Name(3, "job 2")}});
+    Look(40 * kMs, {{0x100, 2, "work", ATTACH_THREAD_RUNNING, 7, 8}});
+    EXPECT_EQ((Rows{{"job 1 [7] work", 20 * kMs}, {"job 2 [7] work", 20 * kMs}}), Values(1));
+}
+
+TEST_F(Record, AMillionNamesAreNotAMillionLabels) {
+    for (int i = 1; i <= ATTACH_ROSTER_WHOS_MOST + 500; i++)
+        Look(i * kPeriod, {{0x100, 2, "work", ATTACH_THREAD_RUNNING, 7,
+                            Name(1 + i % 2, "job " + std::to_string(i))}});
+    Rows rows = Values(0);
+    EXPECT_EQ(ATTACH_ROSTER_WHOS_MOST + 1u, rows.size());
+    EXPECT_EQ(500, rows["(other threads) work"]);
+}
+
+TEST_F(Record, AThreadOfARactorHasTheNameOfThat) {
+    Thread thread{0x100, 2, "work", ATTACH_THREAD_RUNNING, 7};
+    thread.ractor_name = Name(1, "mailer");
+    Look(10 * kMs, {thread});
+    EXPECT_EQ((Rows{{"mailer [7] work", 10 * kMs}}), Values(1));
+    thread.name = Name(2, "sends");
+    Look(20 * kMs, {thread});
+    EXPECT_EQ((Rows{{"sends [7] work", 20 * kMs}}), Values(1));
+}
+
+// A format without labels shows the thread as a frame.
+TEST_F(Record, AFrameHasTheNameOfAllItsTime) {
+    Begin([](attach_record_options *options) {
+        options->threads = false;
+        options->thread_frames = true;
+    });
+    Look(10 * kMs, {{0x100, 2, "work", ATTACH_THREAD_RUNNING, 7}});
+    Look(20 * kMs, {{0x100, 2, "work", ATTACH_THREAD_RUNNING, 7, Name(1, "worker")}});
+    EXPECT_EQ((Rows{{" worker [7] work", 20 * kMs}}), Values(1));
 }
 
 // It has no native thread yet when it is seen first.
