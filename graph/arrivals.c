@@ -37,7 +37,8 @@ find_or_add(struct graph_arrivals *arrivals, uint32_t row, uint32_t class_number
                            (size_t)arrivals->count + 1) ||
         !rb_heapprof_index_reserve(&arrivals->index, &arrivals->mem, arrivals->count, hash_arrival,
                                    arrivals)) return NULL;
-    arrivals->all[arrivals->count++] = (struct graph_arrival){row, class_number, 0, 0};
+    arrivals->all[arrivals->count++] =
+        (struct graph_arrival){ .row = row, .class_number = class_number };
     rb_heapprof_index_insert(&arrivals->index, hash, arrivals->count);
     return &arrivals->all[arrivals->count - 1];
 }
@@ -49,7 +50,7 @@ in_order(const void *a, const void *b)
 
     if (one->row != other->row) return one->row < other->row ? -1 : 1;
     if (one->rank != other->rank) return one->rank < other->rank ? -1 : 1;
-    if (one->objects != other->objects) return one->objects < other->objects ? 1 : -1;
+    if (one->bytes != other->bytes) return one->bytes < other->bytes ? 1 : -1;
     return (one->class_number > other->class_number) - (one->class_number < other->class_number);
 }
 
@@ -85,6 +86,7 @@ graph_arrivals_make(struct graph_arrivals *arrivals, const struct graph_differen
         arrival = find_or_add(arrivals, row - 1, graph_class_number(last, object));
         if (!arrival) return false;
         arrival->objects++;
+        arrival->bytes += last->sizes[object];
     }
     rb_heapprof_index_release(&arrivals->index, &arrivals->mem);
     put_in_order(arrivals, difference, last);

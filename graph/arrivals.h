@@ -9,7 +9,7 @@ struct graph_arrival {
     uint32_t row;
     uint32_t class_number;       /* in the last dump */
     uint32_t rank;               /* in the row: 0 comes first */
-    uint64_t objects;
+    uint64_t objects, bytes;
 };
 
 struct graph_arrivals {
@@ -27,7 +27,8 @@ bool graph_arrivals_make(struct graph_arrivals *arrivals, const struct graph_dif
 void graph_arrivals_free(struct graph_arrivals *arrivals);
 
 /* Writes the new objects of a row: "750 new Orders, 9,000 Strings and 12 others". What the holder
- * refers to comes first, and what only the VM and C code know comes last. */
+ * refers to comes first, and what only the VM and C code know comes last. In between, what has most
+ * bytes comes first. */
 void graph_put_arrivals(FILE *out, const struct graph_arrivals *arrivals, const struct graph *last,
                         uint32_t row);
 

@@ -5,7 +5,13 @@
  *
  * 2. From the last dump to the first, each from the root downwards: an object that is also in the
  * next dump is in the row it has there. Another one is in the row of its dominator, or, if that
- * is a survivor or the root, in the row of what that holds. */
+ * is a survivor or the root, in the row of what that holds.
+ *
+ * 3. A class may have gained two thousand methods. Rows that differ only in a name, and are small,
+ * become one. */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* qsort_r */
+#endif
 #include "graph/difference.h"
 
 #include <stdlib.h>
@@ -14,6 +20,10 @@
 #include "graph/identity.h"
 #include "graph/likeness.h"
 #include "graph/words.h"
+
+/* A row that changed by less is not worth telling. */
+#define LEAST_BYTES 1024
+#define LEAST_SHARE 1000 /* of what is alive in the last dump: 1/1000 */
 
 struct dump_comparison {
     struct graph_difference *result;
@@ -25,6 +35,8 @@ struct dump_comparison {
                                          survivor; otherwise 0 */
     uint32_t *rows[GRAPH_DUMPS_MOST]; /* by object: row + 1; 0 if it is not reached */
     uint32_t *class_names;       /* by class of the present dump: string + 1 */
+    uint32_t *label_names;       /* by string of the present dump, for the names of labels: string
+                                    + 1 */
     uint32_t *pattern_rows;      /* by pattern of the last dump: its row + 1; 0 if it has none
                                     yet */
 };
@@ -111,32 +123,31 @@ identify(struct dump_comparison *comparison)
 /* ---- rows ---- */
 
 static uint64_t
-hash_of(uint32_t holder, uint32_t kind, uint32_t class_name)
+hash_of(const struct graph_growth *row)
 {
-    return rb_heapprof_index_hash(rb_heapprof_index_hash((uint64_t)holder << 32 | class_name) +
-                                  kind);
+    uint64_t hash = rb_heapprof_index_hash((uint64_t)row->holder << 32 | row->class_name);
+
+    return rb_heapprof_index_hash(hash + ((uint64_t)row->name << 32 | row->kind));
 }
 
 static uint64_t
 hash_row(const void *owner, uint32_t number)
 {
-    const struct graph_growth *row = &((const struct graph_difference *)owner)->all[number - 1];
-
-    return hash_of(row->holder, row->kind, row->class_name);
+    return hash_of(&((const struct graph_difference *)owner)->all[number - 1]);
 }
 
 /* Returns row + 1; 0 if there is no memory. */
 static uint32_t
-find_or_add(struct graph_difference *difference, uint32_t holder, uint32_t kind,
-            uint32_t class_name, bool structure)
+find_or_add(struct graph_difference *difference, struct graph_growth key)
 {
-    uint64_t hash = hash_of(holder, kind, class_name);
+    uint64_t hash = hash_of(&key);
     uint32_t number;
 
     for (uint64_t probe = hash; (number = rb_heapprof_index_at(&difference->index, probe)) != 0;
          probe++) {
         const struct graph_growth *row = &difference->all[number - 1];
-        if (row->holder == holder && row->kind == kind && row->class_name == class_name)
+        if (row->holder == key.holder && row->kind == key.kind &&
+            row->class_name == key.class_name && row->name == key.name)
             return number;
     }
     if (!HEAPPROF_MEM_GROW(&difference->mem, difference->all, difference->capacity,
@@ -144,11 +155,19 @@ find_or_add(struct graph_difference *difference, uint32_t holder, uint32_t kind,
         !rb_heapprof_index_reserve(&difference->index, &difference->mem, difference->count,
                                    hash_row, difference))
         return 0;
-    difference->all[difference->count++] = (struct graph_growth){
-        .holder = holder, .kind = kind, .structure = structure, .class_name = class_name
-    };
+    difference->all[difference->count++] = key;
     rb_heapprof_index_insert(&difference->index, hash, difference->count);
     return difference->count;
+}
+
+/* Returns string + 1; 0 if there is no memory. */
+static uint32_t
+intern(struct dump_comparison *comparison, const char *name)
+{
+    uint32_t string =
+        rb_heapprof_strings_intern(&comparison->result->strings, name, strlen(name));
+
+    return string == UINT32_MAX ? 0 : string + 1;
 }
 
 /* Returns string + 1; 0 if there is no memory. */
@@ -156,13 +175,21 @@ static uint32_t
 class_name_of(struct dump_comparison *comparison, const struct graph *graph, uint32_t object)
 {
     uint32_t *known = &comparison->class_names[graph_class_number(graph, object)];
+    char started[GRAPH_STARTED_BYTES];
 
-    if (!*known) {
-        const char *name = graph_class_name(graph, object);
-        uint32_t string =
-            rb_heapprof_strings_intern(&comparison->result->strings, name, strlen(name));
-        *known = string == UINT32_MAX ? 0 : string + 1;
-    }
+    if (graph_started(started, graph, object)) return intern(comparison, started);
+    if (!*known) *known = intern(comparison, graph_class_name(graph, object));
+    return *known;
+}
+
+/* Returns string + 1; 0 if there is no memory. */
+static uint32_t
+label_name_of(struct dump_comparison *comparison, const struct graph *graph, uint32_t label)
+{
+    uint32_t merged = graph_merged_label(label),
+             *known = &comparison->label_names[graph_label_detail(merged)];
+
+    if (!*known) *known = intern(comparison, graph_label_name(graph, merged));
     return *known;
 }
 
@@ -173,7 +200,7 @@ row_of_pattern(struct dump_comparison *comparison, uint32_t pattern)
 {
     uint32_t *row = &comparison->pattern_rows[pattern];
 
-    if (!*row) *row = find_or_add(comparison->result, pattern, 0, 0, false);
+    if (!*row) *row = find_or_add(comparison->result, (struct graph_growth){ .holder = pattern });
     return *row;
 }
 
@@ -184,15 +211,16 @@ row_of_held(struct dump_comparison *comparison, uint32_t holder, const struct gr
             uint32_t object, uint32_t label)
 {
     const struct graph *last = comparison->dumps[comparison->count - 1].graph;
-    uint32_t pattern = holder ? comparison->result->patterns.of[holder] : 0, class_name;
+    uint32_t pattern = holder ? comparison->result->patterns.of[holder] : 0;
+    struct graph_growth key = { .holder = pattern, .structure = true };
 
     if (holder && !graph_layout(last, holder)->structure) {
         return row_of_pattern(comparison, pattern);
     }
-    class_name = class_name_of(comparison, graph, object);
-    return class_name ? find_or_add(comparison->result, pattern, graph_label_kind(label) + 1,
-                                    class_name, true)
-                      : 0;
+    key.kind = graph_label_kind(label) + 1;
+    key.class_name = class_name_of(comparison, graph, object);
+    key.name = label_name_of(comparison, graph, label);
+    return key.class_name && key.name ? find_or_add(comparison->result, key) : 0;
 }
 
 /* Returns row + 1 of an object that roots reach; 0 if there is no memory. */
@@ -271,16 +299,112 @@ static bool
 add_dump(struct dump_comparison *comparison, size_t dump)
 {
     const struct graph_dump *in = &comparison->dumps[dump];
+    const struct graph_names *names = &in->graph->names;
     bool room;
 
     comparison->rows[dump] = calloc((size_t)in->graph->count + 1, sizeof(**comparison->rows));
     comparison->class_names =
-        calloc((size_t)in->graph->names.class_count + 1, sizeof(*comparison->class_names));
-    room = comparison->rows[dump] && comparison->class_names;
+        calloc((size_t)names->class_count + 1, sizeof(*comparison->class_names));
+    comparison->label_names =
+        calloc((size_t)names->string_count + 1, sizeof(*comparison->label_names));
+    room = comparison->rows[dump] && comparison->class_names && comparison->label_names;
     for (uint32_t at = 0; room && at < in->tree->count; at++)
         room = add_object(comparison, dump, in->tree->order[at]);
     comparison->result->alive[dump] = in->dominators->retained[0];
     free(comparison->class_names);
+    free(comparison->label_names);
+    return room;
+}
+
+/* ---- rows that differ only in a name ---- */
+
+#define NAMES_MOST 8 /* of one kind and class below one holder that have a row each */
+
+static int
+by_group(const void *a, const void *b, void *data)
+{
+    const struct graph_difference *difference = data;
+    uint32_t numbers[2] = { *(const uint32_t *)a, *(const uint32_t *)b };
+    const struct graph_growth *one = &difference->all[numbers[0]],
+                              *other = &difference->all[numbers[1]];
+
+    if (one->holder != other->holder) return one->holder < other->holder ? -1 : 1;
+    if (one->kind != other->kind) return one->kind < other->kind ? -1 : 1;
+    if (one->class_name != other->class_name) return one->class_name < other->class_name ? -1 : 1;
+    return numbers[0] < numbers[1] ? -1 : 1;
+}
+
+static bool
+same_group_p(const struct graph_growth *one, const struct graph_growth *other)
+{
+    return one->structure && one->holder == other->holder && one->kind == other->kind &&
+           one->class_name == other->class_name;
+}
+
+static uint64_t
+change(const struct graph_difference *difference, uint32_t row)
+{
+    int64_t bytes = graph_growth_bytes(difference, row);
+
+    return (uint64_t)(bytes < 0 ? -bytes : bytes);
+}
+
+/* Adds a row to another one, and empties it. */
+static void
+add_row(struct graph_growth *to, struct graph_growth *row)
+{
+    for (size_t i = 0; i < GRAPH_DUMPS_MOST; i++) to->bytes[i] += row->bytes[i];
+    to->new_objects += row->new_objects;
+    to->new_bytes += row->new_bytes;
+    to->freed_objects += row->freed_objects;
+    to->freed_bytes += row->freed_bytes;
+    to->fresh_count += row->fresh_count;
+    if (row->fresh_retained > to->fresh_retained) {
+        to->fresh = row->fresh;
+        to->fresh_retained = row->fresh_retained;
+    }
+    *row = (struct graph_growth){ 0 };
+}
+
+/* Makes one row of the small ones among these. into: by row, the one that it is in. */
+static void
+gather_group(struct graph_difference *difference, const uint32_t *group, size_t count,
+             uint32_t *into)
+{
+    uint64_t sum = 0, least;
+    uint32_t first = UINT32_MAX;
+
+    for (size_t i = 0; i < count; i++) sum += change(difference, group[i]);
+    least = sum / NAMES_MOST;
+    if (least < (uint64_t)difference->least) least = (uint64_t)difference->least;
+    for (size_t i = 0; i < count; i++) {
+        struct graph_growth *row = &difference->all[group[i]];
+        if (change(difference, group[i]) >= least) continue;
+        if (first == UINT32_MAX) first = group[i];
+        into[group[i]] = first;
+        difference->all[first].names++;
+        if (first != group[i]) add_row(&difference->all[first], row);
+    }
+}
+
+static bool
+gather(struct graph_difference *difference, uint32_t *rows, uint32_t objects)
+{
+    uint32_t *order = calloc((size_t)difference->count + 1, sizeof(*order));
+    uint32_t *into = calloc((size_t)difference->count + 1, sizeof(*into));
+    bool room = order && into;
+
+    for (uint32_t i = 0; room && i < difference->count; i++) order[i] = into[i] = i;
+    if (room) qsort_r(order, difference->count, sizeof(*order), by_group, difference);
+    for (size_t at = 0, end; room && at < difference->count; at = end) {
+        const struct graph_growth *row = &difference->all[order[at]];
+        for (end = at + 1;
+             end < difference->count && same_group_p(row, &difference->all[order[end]]); end++);
+        if (end > at + 1) gather_group(difference, order + at, end - at, into);
+    }
+    for (uint32_t i = 1; room && i <= objects; i++) if (rows[i]) rows[i] = into[rows[i] - 1] + 1;
+    free(order);
+    free(into);
     return room;
 }
 
@@ -297,14 +421,18 @@ why_inexact(const struct graph_dump *dumps, size_t count)
 static bool
 compare(struct dump_comparison *comparison)
 {
-    const struct graph_dump *last = &comparison->dumps[comparison->count - 1];
+    size_t end = comparison->count - 1;
+    const struct graph_dump *last = &comparison->dumps[end];
     struct graph_patterns *patterns = &comparison->result->patterns;
     bool room = graph_patterns_make(patterns, last->graph, last->tree) && identify(comparison);
 
     if (room) comparison->pattern_rows = calloc(patterns->count, sizeof(*comparison->pattern_rows));
     room = comparison->pattern_rows;
     for (size_t i = comparison->count; room && i-- > 0;) room = add_dump(comparison, i);
-    return room;
+    if (!room) return false;
+    comparison->result->least = (int64_t)(comparison->result->alive[end] / LEAST_SHARE);
+    if (comparison->result->least < LEAST_BYTES) comparison->result->least = LEAST_BYTES;
+    return gather(comparison->result, comparison->rows[end], last->graph->count);
 }
 
 bool

@@ -14,8 +14,8 @@
  * Survivors are the same objects, not objects with the same name: a reference that is added or
  * goes away changes no row. A queue whose elements come and go is one row, whose new and freed
  * bytes cancel out. A row stands for all holders of one pattern in the last dump. Where the
- * holder is a part of the program's structure (a class, a thread, a root), each kind of label and
- * class below it has a row of its own. */
+ * holder is a part of the program's structure (a class, a thread, a root), each name and class
+ * below it has a row of its own. Names that hold little each, of one kind, have one together. */
 #include "base/strings.h"
 #include "graph/patterns.h"
 
@@ -33,8 +33,10 @@ struct graph_growth {
     uint64_t freed_objects, freed_bytes; /* in the first dump, but not in the last */
     int64_t  grown;              /* bytes that survivors became larger; negative: smaller */
     uint32_t holder;             /* its pattern in the last dump; 0 for the roots */
-    uint32_t kind, class_name;   /* below a holder of the program's structure: the kind of label,
-                                    and the class (in strings). Otherwise 0 */
+    uint32_t kind, class_name, name; /* below a holder of the program's structure: the kind of
+                                        label, the class and the label's name (in strings). Of
+                                        threads also where they were started. Otherwise 0 */
+    uint32_t names;              /* how many were gathered in it; 0 or 1 if it has one */
     bool     structure;
     uint32_t survivor; /* a holder in the last dump, the one that grew most; 0 if no object of the
                           row is a survivor */
@@ -60,6 +62,7 @@ struct graph_difference {
     uint32_t *last;              /* by object of the first dump: the same one in the last dump; 0 if
                                     it is gone */
     uint64_t alive[GRAPH_DUMPS_MOST]; /* bytes, by dump */
+    int64_t  least;              /* bytes; a row that grew or shrank less is not worth telling */
     const char *inexact;         /* why objects were paired by their places; NULL if the dumps say
                                     which is which */
 };

@@ -116,21 +116,6 @@ find_step(struct graph_patterns *patterns, struct recent_step *recent, struct re
     return step.number;
 }
 
-#define PLACE_BYTES 600
-
-/* Returns the number of the place of a thread or fiber; UINT32_MAX if there is no memory. */
-static uint32_t
-place_of(struct graph_patterns *patterns, const struct graph *graph, uint32_t object,
-         uint32_t text_string)
-{
-    const char *text = graph_string(&graph->names, text_string);
-    char place[PLACE_BYTES];
-
-    snprintf(place, sizeof(place), "%.80s %.*s", graph_class_name(graph, object),
-             (int)graph_place_length(text), text);
-    return rb_heapprof_strings_intern(&patterns->places, place, strlen(place));
-}
-
 /* Returns the number of an object's class in a pattern (class_number); UINT32_MAX if there is no
  * memory. */
 static uint32_t
@@ -138,12 +123,12 @@ pattern_class(struct graph_patterns *patterns, const struct graph *graph, uint32
 {
     const struct graph_names *names = &graph->names;
     const struct graph_layout *layout = graph_layout(graph, object);
-    uint32_t name = layout->module ? graph_module_name(graph, object) : 0, text, place;
+    uint32_t name = layout->module ? graph_module_name(graph, object) : 0, place;
+    char started[GRAPH_STARTED_BYTES];
 
     if (name) return names->class_count + name;
-    text = layout->thread ? graph_text(graph, object) : 0;
-    if (!text) return layout->class_number;
-    place = place_of(patterns, graph, object, text);
+    if (!graph_started(started, graph, object)) return layout->class_number;
+    place = rb_heapprof_strings_intern(&patterns->places, started, strlen(started));
     return place == UINT32_MAX ? place : names->class_count + names->string_count + place;
 }
 

@@ -120,6 +120,18 @@ included_p(const struct suspects_search *search, uint32_t pattern)
            !strcmp(type_of(search, it->parent), "T_ICLASS");
 }
 
+/* True if each belongs to one of as many above that may be a leak themselves, as a singleton class
+ * belongs to its class. */
+static bool
+of_many_p(const struct suspects_search *search, uint32_t pattern)
+{
+    const struct graph_pattern *it = &search->patterns->all[pattern],
+                               *parent = &search->patterns->all[it->parent];
+
+    return it->parent && layout_of(search, it->parent)->structure && parent->siblings < 2 &&
+           parent->objects >= it->objects;
+}
+
 /* True if a pattern of the program's structure may be a leak by itself. */
 static bool
 grown_structure_p(const struct suspects_search *search, uint32_t pattern)
@@ -130,7 +142,8 @@ grown_structure_p(const struct suspects_search *search, uint32_t pattern)
     if (it->siblings > 1) return made_names_p(search, pattern);
     if (included_p(search, pattern)) return false;
     if (layout_of(search, pattern)->thread) return strcmp(type, "T_DATA(ractor)") != 0;
-    return it->objects >= MANY && strncmp(type, "T_IMEMO", 7) && strncmp(type, "T_DATA(VM", 9);
+    if (it->objects < MANY || of_many_p(search, pattern)) return false;
+    return strncmp(type, "T_IMEMO", 7) && strncmp(type, "T_DATA(VM", 9);
 }
 
 /* ---- the suspects ---- */

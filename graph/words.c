@@ -93,6 +93,18 @@ graph_place_length(const char *text)
     return end;
 }
 
+bool
+graph_started(char name[GRAPH_STARTED_BYTES], const struct graph *graph, uint32_t object)
+{
+    uint32_t number = graph_layout(graph, object)->thread ? graph_text(graph, object) : 0;
+    const char *text = string(graph, number);
+
+    if (!number) return false;
+    snprintf(name, GRAPH_STARTED_BYTES, "%.80s %.*s", graph_class_name(graph, object),
+             (int)graph_place_length(text), text);
+    return true;
+}
+
 /* ---- labels ---- */
 
 static void

@@ -13,6 +13,11 @@ void graph_put_object(FILE *out, const struct graph *graph, uint32_t object);
  * "worker.rb:12 (NAME), sleeps" the first 12. */
 size_t graph_place_length(const char *text);
 
+/* What a thread or fiber is, and where it was started: "Thread worker.rb:12". Returns false if the
+ * object is neither, or if the dump does not say where. */
+#define GRAPH_STARTED_BYTES 600
+bool graph_started(char name[GRAPH_STARTED_BYTES], const struct graph *graph, uint32_t object);
+
 /* Writes the first bytes of a text that may have an absolute path in it, at its beginning or
  * behind a space: "worker.rb:12, sleeps", "job in Job#run at job.rb:3". The path is as short as
  * report_short_path has it. */

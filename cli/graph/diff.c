@@ -10,10 +10,6 @@
 #include "cli/graph/order.h"
 #include "report/text.h"
 
-/* Less is not worth a row: it is left in the rest. */
-#define LEAST_BYTES 1024
-#define LEAST_SHARE 1000         /* of what is alive in the last dump: 1/1000 */
-
 /* ---- the rows ---- */
 
 static int
@@ -42,7 +38,7 @@ static bool
 find_rows(struct cli_graph_diff *diff)
 {
     const struct graph_difference *difference = &diff->difference;
-    int64_t least = diff->least;
+    int64_t least = difference->least;
 
     diff->rows = calloc((size_t)difference->count + 1, sizeof(*diff->rows));
     if (!diff->rows) return false;
@@ -274,8 +270,6 @@ cli_graph_diff_read(struct cli_graph_diff *diff, const struct cli *cli, int want
     diff->compared = true;
     rb_heapprof_mem_init(&diff->arrivals.mem, SIZE_MAX);
     room = graph_difference_make(&diff->difference, diff->dumps, diff->count);
-    diff->least = (int64_t)(diff->difference.alive[diff->count - 1] / LEAST_SHARE);
-    if (diff->least < LEAST_BYTES) diff->least = LEAST_BYTES;
     room = room && find_rows(diff) && find_stacks(diff) &&
            graph_arrivals_make(&diff->arrivals, &diff->difference,
                                &diff->graphs[diff->count - 1].graph);
@@ -355,8 +349,10 @@ const struct cli_command cli_graph_diff_command = {
         "line has the rest of them. With three or more dumps, what grew each time comes\n"
         "first.\n"
         "\n"
-        "Several holders means that no one of them alone keeps it alive. Behind the colon is\n"
-        "what is new, by class: first what the holder refers to, then what belongs to that.\n"
+        "Several holders means that no one of them alone keeps it alive. Places are names of\n"
+        "one kind that hold little each: they have one row together. Behind the colon is what\n"
+        "is new, by class: first what the holder refers to, then what belongs to that, the\n"
+        "most bytes first.\n"
         "\n"
         "The dumps say which object is which, also if it has moved or if its address was\n"
         "used again. Objects of dumps that do not follow one another, or of two processes,\n"

@@ -13,7 +13,6 @@ struct cli_graph_diff {
     struct graph_difference difference;
     struct graph_arrivals arrivals; /* what is new in each row */
     bool   compared;
-    int64_t least;               /* bytes; a row that grew or shrank less is left out */
     uint32_t *stacks; /* by row of the difference: where something new in it was allocated;
                          0 if nothing was sampled */
     uint32_t *rows;              /* rows of the difference in the order in which they are shown */

@@ -10,6 +10,7 @@
 
 #include "cli/graph/diff.h"
 #include "graph/terms.h"
+#include "report/text.h"
 
 /* Growth in place beside new objects is told if it is at least this part of them. */
 #define PLACE_SHARE 20
@@ -92,6 +93,19 @@ members_of_module(const struct graph *graph, uint32_t label)
     }
 }
 
+/* Before the path to one of several. label: of the new object. */
+static void
+put_such_as(FILE *out, const struct graph_growth *row, uint32_t label)
+{
+    char amount[REPORT_AMOUNT_MAX];
+
+    if (graph_label_kind(label) == GRAPH_INDIRECT) fputs("several holders, such as ", out);
+    else if (row->names > 1) {
+        report_amount(amount, row->names, "count");
+        fprintf(out, "%s places, such as ", amount);
+    }
+}
+
 /* What a class, a thread or code holds. */
 static bool
 put_structure_holder(FILE *out, const struct cli_graph_diff *diff, const struct graph_growth *row,
@@ -100,17 +114,17 @@ put_structure_holder(FILE *out, const struct cli_graph_diff *diff, const struct 
     const struct cli_graph *last = last_of(diff);
     const struct graph *graph = &last->graph;
     uint32_t label = row->fresh ? last->dominator_tree.labels[row->fresh] : 0;
-    bool several = row->fresh && graph_label_kind(label) == GRAPH_INDIRECT,
-         many = row->fresh_count > 1;
-    const char *members =
-        graph_layout(graph, holder)->module ? members_of_module(graph, label) : NULL;
+    bool many = row->fresh_count > 1;
+    const char *members = row->names > 1 && graph_layout(graph, holder)->module
+                              ? members_of_module(graph, label)
+                              : NULL;
 
-    if (several) fputs("several holders, such as ", out);
-    if (members && many) fprintf(out, "%s of ", members);
-    else if (row->fresh && (several || !graph_term(graph_class_name(graph, holder)))) {
-        return put_way(out, diff, row->fresh, many);
-    }
+    if (members) fprintf(out, "%s of ", members);
     else if (row->fresh) {
+        put_such_as(out, row, label);
+        if (graph_label_kind(label) == GRAPH_INDIRECT ||
+            !graph_term(graph_class_name(graph, holder)))
+            return put_way(out, diff, row->fresh, many);
         graph_put_label(out, graph, label, many);
         fputs(" of ", out);
     }
@@ -129,9 +143,7 @@ put_root_holder(FILE *out, const struct cli_graph_diff *diff, const struct graph
         fprintf(out, "roots, or several holders (%s)", term ? term : class_name);
         return true;
     }
-    if (graph_label_kind(last_of(diff)->dominator_tree.labels[row->fresh]) == GRAPH_INDIRECT) {
-        fputs("several holders, such as ", out);
-    }
+    put_such_as(out, row, last_of(diff)->dominator_tree.labels[row->fresh]);
     return put_way(out, diff, row->fresh, row->fresh_count > 1);
 }
 
@@ -214,7 +226,7 @@ cli_graph_diff_put(FILE *out, const struct cli_graph_diff *diff, uint32_t number
     put_changes(out, diff, number);
     if (row->fresh && graph_layout(graph, row->fresh)->thread && graph_text(graph, row->fresh)) {
         const char *text = graph_string(&graph->names, graph_text(graph, row->fresh));
-        fprintf(out, "; %sstarted at ", row->fresh_count > 1 ? "one of them " : "");
+        fputs("; started at ", out);
         graph_put_place(out, graph, text, graph_place_length(text));
     }
     if (!diff->stacks[number]) return true;

@@ -81,28 +81,79 @@ named_p(const struct telling *telling, const struct graph_pattern *pattern)
            !graph_layout(graph, pattern->example)->thread;
 }
 
-/* "200,000 Orders", "a list of 4,000 Entry -> Array", "a list of 4,000 Nodes". The first node of a
- * list of one step is what gathers it. */
-static void
+/* True if objects of that pattern are of a class that the list has, which begins with `first`. */
+static bool
+in_period_p(const struct graph_patterns *patterns, uint32_t first, const struct graph_pattern *it)
+{
+    const struct graph_pattern *all = patterns->all;
+
+    for (uint32_t at = all[first].loop, steps = 0; at && steps < GRAPH_PERIOD_MOST;
+         at = all[at].parent, steps++) {
+        if (all[at].class_number == it->class_number) return true;
+        if (at == first) break;
+    }
+    return false;
+}
+
+/* How many objects of its class are in the list that begins with a pattern. From one of them,
+ * others may branch off by several ways: then it is a tree. The first node of a list of one step is
+ * what gathers it, of pattern `above`; 0 if it is not. Returns 0 if there is no memory. */
+static uint64_t
+count_nodes(const struct graph_patterns *patterns, uint32_t number, uint32_t above, bool *tree)
+{
+    const struct graph_pattern *list = &patterns->all[number];
+    uint8_t *among = calloc(patterns->count, 1);
+    uint32_t from = above ? above : number, ways = 0;
+    uint64_t count = 0;
+
+    for (uint32_t i = from; among && i < patterns->count; i++) {
+        const struct graph_pattern *it = &patterns->all[i];
+        bool node = it->class_number == list->class_number;
+        among[i] = i == from || (among[it->parent] && in_period_p(patterns, number, it));
+        if (!among[i] || !node) continue;
+        count += it->objects;
+        ways += i != above;
+    }
+    *tree = ways > 1;
+    free(among);
+    return count;
+}
+
+/* "200,000 Orders", "a list of 4,000 Entry -> Array", "a list of 4,000 Nodes", "a tree of 4,000
+ * Nodes". */
+static bool
 put_part(const struct telling *telling, uint32_t number)
 {
     const struct graph_pattern *part = &telling->patterns->all[number],
                                *parent = &telling->patterns->all[part->parent];
-    bool list = part->loop && part->objects > 1, one_step = part->loop == number;
+    bool list = part->loop && part->objects > 1, one_step = part->loop == number, tree = false;
     bool first = list && one_step && part->parent && parent->class_number == part->class_number;
-    uint64_t count = part->objects + (first ? parent->objects : 0);
+    uint64_t count = list ? count_nodes(telling->patterns, number, first ? part->parent : 0, &tree)
+                          : part->objects;
 
-    if (list) fputs("a list of ", telling->out);
+    if (count == 0) return false;
+    if (list) fputs(tree ? "a tree of " : "a list of ", telling->out);
     if (!named_p(telling, part) && (!list || one_step)) {
         graph_put_counted(telling->out, count, "",
                           graph_class_name(&telling->graph->graph, part->example));
         if (part->siblings < 2) put_place(telling, part->example);
-        return;
+        return true;
     }
     cli_graph_put_amount(telling->out, (double)count, "count");
     fputc(' ', telling->out);
     if (list) graph_put_period(telling->out, &telling->graph->graph, telling->patterns, number);
     else graph_put_pattern_class(telling->out, &telling->graph->graph, telling->patterns, part);
+    return true;
+}
+
+/* ", of which @names keeps 4.79 MB": it is one object, which does not keep nearly all. */
+static void
+put_largest_part(const struct telling *telling, const struct graph_pattern *part)
+{
+    fputs(", of which ", telling->out);
+    graph_put_pattern_label(telling->out, &telling->graph->graph, part);
+    fputs(" keeps ", telling->out);
+    cli_graph_put_amount(telling->out, (double)telling->suspect->part_retained, "bytes");
 }
 
 /* "`Cart::CACHE` keeps 187 MB (76%), gathered in one Hash of 200,000 Orders" */
@@ -119,16 +170,17 @@ put_one(const struct telling *telling)
     room = graph_put_start(telling->out, graph, &telling->graph->shortest, suspect->object);
     put_kept(telling, "` keeps ");
     fputs(", gathered in ", telling->out);
-    if (suspect->part && part->loop && part->objects > 1) {
-        put_part(telling, suspect->part);
-        return room;
-    }
+    if (suspect->part && part->loop && part->objects > 1)
+        return put_part(telling, suspect->part) && room;
     class_name = graph_class_name(graph, suspect->gathered_object);
     fprintf(telling->out, "one %s", graph_term(class_name) ? graph_term(class_name) : class_name);
     if (!suspect->part) return room;
+    if (part->objects == 1) {
+        put_largest_part(telling, part);
+        return room;
+    }
     fputs(" of ", telling->out);
-    put_part(telling, suspect->part);
-    return room;
+    return put_part(telling, suspect->part) && room;
 }
 
 /* "130 Threads started at worker.rb:12"; of one it also says what it does. */
@@ -191,12 +243,12 @@ put_included(const struct telling *telling)
 
 /* Many side by side: siblings with names of their own, threads, what a root keeps many of, modules
  * of one class, objects of one class. */
-static void
+static bool
 put_many(const struct telling *telling)
 {
     const struct graph *graph = &telling->graph->graph;
     const struct graph_pattern *pattern = telling->pattern;
-    bool thread = graph_layout(graph, pattern->example)->thread;
+    bool thread = graph_layout(graph, pattern->example)->thread, room = true;
 
     if (pattern->siblings > 1) {
         graph_put_pattern_label(telling->out, graph, pattern);
@@ -209,13 +261,13 @@ put_many(const struct telling *telling)
     else if (includer(telling)) put_included(telling);
     else if (graph_label_kind(pattern->label) == HEAPPROF_DUMP_ROOT) put_roots(telling);
     else {
-        put_part(telling, telling->suspect->pattern);
+        room = put_part(telling, telling->suspect->pattern);
         fputs(" side by side", telling->out);
     }
     put_kept(telling, " keep ");
-    if (!telling->suspect->part) return;
+    if (!telling->suspect->part) return room;
     fputs(", most of it by ", telling->out);
-    put_part(telling, telling->suspect->part);
+    return put_part(telling, telling->suspect->part) && room;
 }
 
 /* True if these are threads, and all that keeps them is that they have not ended. */
@@ -236,10 +288,8 @@ cli_graph_put_suspect(FILE *out, const struct cli_graph *graph,
                                &suspects->patterns.all[suspect->pattern] };
     bool many = suspect->count > 1 || telling.pattern->siblings > 1 ||
                 graph_layout(&graph->graph, suspect->object)->thread;
-    bool room = true;
+    bool room = many ? put_many(&telling) : put_one(&telling);
 
-    if (many) put_many(&telling);
-    else room = put_one(&telling);
     fputs("; kept alive by ", out);
     room =
         graph_put_way(out, &graph->graph, &graph->shortest, suspect->gathered_object, many) && room;

@@ -132,6 +132,65 @@ class TestHeapprofGraphAnswers < Test::Unit::TestCase
     end
   end
 
+  # Each row names what holds its bytes, and not something else that is new.
+  def test_names_that_hold_much_have_rows_of_their_own
+    in_dumps_of(<<~RUBY) do
+      class P; end
+      class Box; class << self; attr_accessor :full, :half; end; end
+      dump
+      $full = Array.new(40_000) { P.new }
+      $half = Array.new(20_000) { P.new }
+      FULL = Array.new(40_000) { P.new }
+      HALF = Array.new(20_000) { P.new }
+      Box.full = Array.new(40_000) { P.new }
+      Box.half = Array.new(20_000) { P.new }
+      trap(:USR1, [40_000].map { |count| kept = Array.new(count) { P.new }; proc { kept } }[0])
+      trap(:USR2, [20_000].map { |count| kept = Array.new(count) { P.new }; proc { kept } }[0])
+      Thread.new { kept = Array.new(40_000) { P.new }; Thread.stop; kept }
+      Thread.new { kept = Array.new(20_000) { P.new }; Thread.stop; kept }
+      Thread.pass until Thread.list.count(&:stop?) == 2
+      dump
+    RUBY
+      rows = heapprof!("graph", "diff", "1.graph", "2.graph", "--json").json["rows"]
+      told = rows.to_h { |row| [row["what"][/\A(.*?): .*?(?:; started at (\S+))?\z/, 1] + $2.to_s, row["new"]] }
+      { "global $full" => 40_000, "global $half" => 20_000, "constant FULL" => 40_000, "constant HALF" => 20_000, "@full of Box" => 40_000,
+        "@half of Box" => 20_000, "trap USR1" => 40_000, "trap USR2" => 20_000, "ractor -> threadprogram.rb:15" => 40_000,
+        "ractor -> threadprogram.rb:16" => 20_000 }.each do |what, count|
+        assert_includes told, what
+        assert_in_delta count, told[what]["objects"], 100, what
+      end
+    end
+  end
+
+  def test_names_that_hold_little_are_one_row
+    in_dumps_of(<<~RUBY) do
+      class P; end
+      dump
+      500.times { |i| eval("$small_\#{i} = Array.new(50) { P.new }") }
+      $large = Array.new(20_000) { P.new }
+      dump
+    RUBY
+      rows = heapprof!("graph", "diff", "1.graph", "2.graph", "--json").json["rows"]
+      told = rows.to_h { |row| [row["what"], row["new"]["objects"]] }
+      assert_includes told.keys, "global $large: 1 new Array and 20,000 P objects"
+      small = told.keys.grep(/\A500 places, such as global \$small_\d+: 500 new Arrays and 25,000 P objects\z/)
+      assert_equal [25_500], told.values_at(*small)
+    end
+  end
+
+  # Of what is new, the classes that have most bytes are named.
+  def test_what_is_new_is_told_by_its_bytes
+    in_dumps_of(<<~RUBY) do
+      class Holder; def initialize = (@text = "t" * 20_000; @many = Array.new(9) { Object.new }; @few = [{ 1 => 2 }, 1..2, 3r]); end
+      LIST = []
+      dump
+      200.times { LIST << Holder.new }
+      dump
+    RUBY
+      assert_match(/: 200 new Holders, 200 Strings, /, difference["constant LIST"]["what"])
+    end
+  end
+
   def test_a_row_says_what_is_new_and_what_grew_in_place_beside_it
     in_dumps_of(<<~RUBY) do
       class Order; def initialize = @lines = [Object.new]; end
@@ -162,6 +221,47 @@ class TestHeapprofGraphAnswers < Test::Unit::TestCase
       assert_operator heapprof!("graph", "why", "1.graph", "Entry").out.bytesize, :<, 1000
       assert_operator heapprof!("graph", "tree", "1.graph").out.lines.grep(/Entry/).size, :<=, 4
       assert_operator heapprof!("graph", "convert", "1.graph", "--to=pprof").out.bytesize, :<, 200_000
+    end
+  end
+
+  # From each node others branch off.
+  def test_a_tree_is_counted_as_a_whole
+    in_dumps_of(<<~RUBY) do
+      class Node
+        def initialize(depth) = (@text = "v" * 100; @left, @right = Node.new(depth - 1), Node.new(depth - 1) if depth > 1)
+      end
+      class Place; def initialize(depth) = (@text = "v" * 100; @within = Array.new(depth > 1 ? 3 : 0) { Place.new(depth - 1) }); end
+      TREE = Node.new(13)
+      WORLD = Place.new(8)
+      dump
+    RUBY
+      texts = suspects("--least=5").join("\n")
+      assert_match(/`TREE` keeps [\d.]+ MB .*, gathered in a tree of 8,191 Nodes; kept alive by constant TREE$/, texts)
+      assert_match(/`WORLD` keeps [\d.]+ kB .*, gathered in a list of 3,280 Array -> Place; kept alive by constant WORLD$/, texts)
+    end
+  end
+
+  # None of its parts keeps nearly all.
+  def test_an_object_of_several_parts_is_told_with_its_largest
+    in_dumps_of(<<~RUBY) do
+      class Store; def initialize = (@names = Array.new(60_000) { "a name" }; @data = "x" * 1_000_000; @numbers = (1..30_000).to_h { [_1, _1] }); end
+      STORE = Store.new
+      dump
+    RUBY
+      assert_match(/\A`STORE` keeps [\d.]+ MB .*, gathered in one Store, of which @names keeps 2\.\d+ MB; kept alive by constant STORE\z/, suspects[0])
+    end
+  end
+
+  # An Array and an object of each keep them: a class keeps its singleton class.
+  def test_classes_are_told_and_not_their_singleton_classes
+    in_dumps_of(<<~RUBY) do
+      KINDS = Array.new(3000) { Class.new { def run = 1 } }
+      ONES = KINDS.map(&:new)
+      dump
+    RUBY
+      assert_match(/\A3,00\d Classes side by side keep [\d.]+ MB /, suspects[0])
+      classes = suspects[0][/keep ([\d.]+) MB/, 1].to_f
+      assert_operator classes, :>, 2.5
     end
   end
 
