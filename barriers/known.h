@@ -41,6 +41,7 @@ struct wb_callback {
     const char *name;
     unsigned    function, data;  /* numbers of these two arguments */
     unsigned    parameter;       /* which parameter of the given function gets the data */
+    bool        returns;         /* what the given function returns is returned */
 };
 
 /* The row for that argument of a function. Returns NULL if the function does not call what it is

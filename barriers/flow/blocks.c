@@ -96,7 +96,7 @@ wb_note_outside(struct wb_frame *frame, struct wb_symbol *address, const struct 
 
     if (base->kind == WB_S_MEMORY) block = block_of(frame->flow->program, base);
     if (block && first) block->record = first->record;
-    if (value->kind == WB_S_CONSTANT || value->kind == WB_S_LOAD || value->immortal) return;
+    if (value->kind == WB_S_LOAD || wb_known_to_gc_p(value)) return;
     if (!frame->flow->reporting || !outside_p(base, first) || receiver_p(frame, value)) return;
     if (field) note_field(field, first->record, place);
     else if (block) {

@@ -547,8 +547,8 @@ note_escaped(const struct wb_call *call)
 
 /* Applies what a callback stores and marks. A GC may start before and after each of its calls, so
  * its stores come too late for any barrier behind it. A function that walks through a table of st.h
- * passes keys and values of that table on. */
-static void
+ * passes keys and values of that table on. Returns what the call returns, or NULL: not known. */
+static struct wb_symbol *
 apply_callback(const struct wb_call *call, const struct wb_callback *callback)
 {
     const struct wb_node *given = call->nodes[callback->function];
@@ -560,7 +560,7 @@ apply_callback(const struct wb_call *call, const struct wb_callback *callback)
     struct wb_call inner = { .frame = call->frame, .state = call->state, .node = given,
                           .back = call->node };
 
-    if (!summary || callback->data >= call->count) return;
+    if (!summary || callback->data >= call->count) return NULL;
     inner.count = function->parameter_count;
     inner.arguments = wb_arena_take(call->frame->flow->arena,
                                     inner.count * sizeof(*inner.arguments));
@@ -572,16 +572,21 @@ apply_callback(const struct wb_call *call, const struct wb_callback *callback)
     }
     apply_stores(&inner, summary, NULL);
     apply_marks(&inner, summary);
+    return callback->returns && summary->result ? translate(&inner, summary->result) : NULL;
 }
 
-static void
+/* The same of all of them. */
+static struct wb_symbol *
 apply_callbacks(const struct wb_call *call)
 {
+    struct wb_symbol *result = NULL, *returned;
+
     for (unsigned i = 0; i < call->count; i++) {
         const struct wb_callback *callback = NULL;
         if (call->nodes[i]->kind == WB_FUNCTION) callback = wb_callback_of(call->node->function, i);
-        if (callback) apply_callback(call, callback);
+        if (callback && (returned = apply_callback(call, callback))) result = returned;
     }
+    return result;
 }
 
 static struct wb_symbol *
@@ -597,9 +602,9 @@ apply_unknown(const struct wb_call *call)
         wb_gc_point(call->frame, call->state,
                     function ? function->name : "a call of a function pointer");
     }
-    if (function) apply_callbacks(call);
+    struct wb_symbol *result = function ? apply_callbacks(call) : NULL;
     invalidate_arguments(call, true);
-    return conjured(call, WB_S_UNKNOWN);
+    return result ? result : conjured(call, WB_S_UNKNOWN);
 }
 
 /* ---- arguments ---- */

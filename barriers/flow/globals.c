@@ -36,7 +36,7 @@ wb_note_global(const struct wb_symbol *address, const struct wb_symbol *value,
     struct wb_variable *variable = wb_global_at(address);
 
     if (!variable || variable->foreign || variable->stored.file) return;
-    if (value->kind == WB_S_CONSTANT || value->immortal || of_global_p(value)) return;
+    if (wb_known_to_gc_p(value) || of_global_p(value)) return;
     variable->stored = *place;
 }
 
@@ -87,14 +87,27 @@ wb_holds_p(const struct wb_function *function, unsigned number)
     return WB_ONE_OF_P(function, marking) || (number > 0 && WB_ONE_OF_P(function, setting));
 }
 
+static bool
+returned_p(const struct wb_symbol *value)
+{
+    return value && (value->kind == WB_S_UNKNOWN || value->kind == WB_S_FRESH);
+}
+
+/* What a call has returned is another symbol in the called function, which may be called elsewhere,
+ * too. */
 void
 wb_hold_value(struct wb_symbol *value)
 {
     if (value->kind == WB_S_LOAD) wb_note_registered(value->of);
-    if (value->kind == WB_S_UNKNOWN || value->kind == WB_S_FRESH ||
-        value->kind == WB_S_PARAMETER) {
-        value->immortal = true;
-    }
+    if (value->kind == WB_S_PARAMETER || returned_p(value)) value->immortal = true;
+    if (!returned_p(value)) return;
+    for (value = value->of; returned_p(value); value = value->of) value->held = true;
+}
+
+bool
+wb_known_to_gc_p(const struct wb_symbol *value)
+{
+    return value->kind == WB_S_CONSTANT || value->immortal || value->held;
 }
 
 bool

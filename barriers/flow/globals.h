@@ -29,11 +29,14 @@ bool wb_holds_p(const struct wb_function *function, unsigned number);
 /* The value is marked, or is where it is marked. */
 void wb_hold_value(struct wb_symbol *value);
 
+/* True if no GC frees or moves the value, as far as this function and its callers know. */
+bool wb_known_to_gc_p(const struct wb_symbol *value);
+
 /* Notes that a function gets that value as that argument. Returns true if it marks the value, or
  * puts it where it is marked. */
 bool wb_note_held(const struct wb_function *function, unsigned number, struct wb_symbol *value);
 
-/* True if no GC frees or moves what the function returns, as a class that C defines. */
+/* True if no GC frees or moves what the function returns: a number, or a class that C defines. */
 bool wb_returns_immortal_p(const struct wb_function *function);
 
 #endif

@@ -98,6 +98,19 @@ check_elements(struct wb_remarker *remarker, const struct wb_field *field, const
     check_moves(remarker, wb_name(remarker->program, name), use->elements_updated);
 }
 
+/* True if the field holds the object that has the struct, and its own type updates it: where
+ * another type marks that object, the object lives, so its own compact function runs. */
+static bool
+updates_itself_p(const struct wb_field *field)
+{
+    if (!field->itself) return false;
+    for (const struct wb_owner *owner = field->record->owners; owner; owner = owner->next) {
+        const struct wb_field_use *use = wb_field_use(field, owner->data_type);
+        if (owner->whole && (use->updated || use->pinned)) return true;
+    }
+    return false;
+}
+
 /* The same for VALUEs of nodes. */
 static void
 check_node(struct wb_remarker *remarker, const struct wb_record *record)
@@ -108,7 +121,7 @@ check_node(struct wb_remarker *remarker, const struct wb_record *record)
     for (const struct wb_field *field = record->fields; field; field = field->next) {
         const struct wb_field_use *use = wb_field_use(field, remarker->data_type);
         bool moves = use->of_node && use->movable && !use->pinned;
-        if (!moves || field->type->kind != WB_VALUE) continue;
+        if (!moves || field->type->kind != WB_VALUE || updates_itself_p(field)) continue;
         snprintf(name, sizeof(name), "%s%s%s", of, *of ? "." : "", field->name);
         check_moves(remarker, wb_name(remarker->program, name), use->updated);
     }

@@ -34,6 +34,7 @@ struct wb_symbol {
     struct wb_data_type *data_type;  /* for WB_S_DATA: the type of the object; NULL if not known */
     bool                 string;     /* it is a String */
     bool                 immortal;   /* no GC frees or moves it */
+    bool                 held;       /* a caller holds what the function returned */
     struct wb_block     *block;      /* for WB_S_MEMORY: flow/blocks.h; NULL until it is needed */
     struct wb_symbol    *chain;      /* the next one in the bucket */
 };

@@ -21,6 +21,7 @@ static VALUE *const addresses[] = { &table };
 
 extern void register_all(VALUE *first);
 static VALUE by_other;
+static VALUE by_caller, by_protecting_caller, by_no_caller;
 
 static void
 mark_globals(void *pointer)
@@ -113,10 +114,33 @@ use(VALUE self, VALUE value)
     return by_helper;
 }
 
+static VALUE
+load(VALUE name)
+{
+    return by_caller = rb_const_get(rb_cObject, SYM2ID(name));
+}
+
+static VALUE
+load_protected(VALUE name)
+{
+    VALUE loaded = rb_const_get(rb_cObject, SYM2ID(name));
+
+    by_protecting_caller = loaded;
+    return loaded;
+}
+
+static VALUE
+load_and_forget(VALUE name)
+{
+    by_no_caller = rb_const_get(rb_cObject, SYM2ID(name)); // unregistered-global by_no_caller
+    return by_no_caller;
+}
+
 void
 Init_globals(void)
 {
-    VALUE object = rb_ary_new();
+    VALUE object = rb_ary_new(), loaded;
+    int state;
 
     rb_gc_register_address(&registered);
     keep_at(&by_own);
@@ -132,6 +156,10 @@ Init_globals(void)
     late = made(); // unregistered-global late
     by_helper = made();
     rb_gc_register_mark_object(by_helper);
+    rb_gc_register_mark_object(load(ID2SYM(rb_intern("Loaded"))));
+    loaded = rb_protect(load_protected, ID2SYM(rb_intern("Protected")), &state);
+    if (!state) rb_gc_register_mark_object(loaded);
+    loaded = load_and_forget(ID2SYM(rb_intern("Forgotten")));
     rb_define_method(of_class, "use", use, 1);
     TypedData_Wrap_Struct(of_class, &marker_type, NULL);
 }
