@@ -47,18 +47,28 @@ add_call_sites(struct wb_findings *findings, struct wb_finding *finding,
     }
 }
 
-/* Of two findings for the same store keeps the more certain one. If neither is harmless, it
- * gets the call sites of both. */
+/* True if the store may lack a barrier: objects of the type need one, and nothing makes up for
+ * it. */
+static bool
+lacking_p(const struct wb_finding *finding)
+{
+    return finding->data_type->protected_p && finding->certainty != WB_HARMLESS;
+}
+
+/* Of two findings for the same store keeps the one that lacks a barrier, or else the more certain
+ * one: a function may store into objects of several types. It gets the call sites of both if
+ * neither is harmless, and they are alike. */
 static struct wb_finding *
 merge_findings(struct wb_findings *findings, struct wb_finding *was, const struct wb_finding *other)
 {
     struct wb_finding *finding = was;
+    bool alike = lacking_p(was) == lacking_p(other);
 
-    if (other->certainty > was->certainty) {
+    if (alike ? other->certainty > was->certainty : lacking_p(other)) {
         finding = WB_NEW(findings->arena, struct wb_finding);
         *finding = *other;
     }
-    if (was->certainty == WB_HARMLESS || other->certainty == WB_HARMLESS) return finding;
+    if (!alike || was->certainty == WB_HARMLESS || other->certainty == WB_HARMLESS) return finding;
     add_call_sites(findings, finding, finding == was ? other->call_sites : was->call_sites);
     return finding;
 }

@@ -77,13 +77,15 @@ wb_owning_type(const struct wb_state *state, struct wb_symbol *address)
     const struct wb_field *first = wb_first_field(address), *holder = wb_holder_of(address);
 
     if (known) return known;
-    if (first && first->record->owners) return owner_of(first->record, wb_field_of(address));
-    const struct wb_data_type *behind = holder ? wb_marks_behind(holder) : NULL;
-    if (behind) return behind;
-    /* marked by another pointer, as the first page of a list leads to its last one */
+    /* memory that several types lead to, as a table that is shared, is of the type that leads
+     * there now */
     const struct wb_field *field = wb_field_of(address);
     known = type_that_leads_to(address);
-    return field && known && wb_marked_p(field, known) ? known : NULL;
+    if (known && (field ? wb_marked_p(field, known)
+                        : holder && wb_field_use(holder, known)->behind))
+        return known;
+    if (first && first->record->owners) return owner_of(first->record, field);
+    return holder ? wb_marks_behind(holder) : NULL;
 }
 
 bool

@@ -28,7 +28,9 @@ class TestBarriersTypes < Test::Unit::TestCase
     assert_equal({ "bare_type" => "'bare_type' could be WB_PROTECTED: it marks nothing",
                    "full_type" => "'full_type' could be WB_PROTECTED: each store that is seen has its barrier",
                    "pair_type" => "'pair_type' could be WB_PROTECTED if 2 stores had a barrier",
-                   "other_type" => "'other_type' could be WB_PROTECTED if 2 stores had a barrier" }, texts)
+                   "other_type" => "'other_type' could be WB_PROTECTED if 2 stores had a barrier",
+                   "part_type" => "'part_type' could be WB_PROTECTED: each store that is seen has its barrier",
+                   "whole_type" => "'whole_type' could be WB_PROTECTED: each store that is seen has its barrier" }, texts)
   end
 
   def test_sarif

@@ -392,3 +392,54 @@ read_chains(VALUE left_behind, VALUE half, VALUE chain)
     (void)rb_check_typeddata(half, &half_type);
     (void)rb_check_typeddata(chain, &chain_type);
 }
+
+/* ---- an object of its own ---- */
+
+/* Where a part has an object, that one updates the part. What else it holds, it does not if it has
+ * none. */
+struct part {
+    VALUE self, name;
+};
+
+struct whole {
+    struct part *part;
+};
+
+static void
+part_mark(void *data)
+{
+    struct part *part = data;
+
+    rb_gc_mark_movable(part->self);
+    rb_gc_mark_movable(part->name);
+}
+
+static void
+part_compact(void *data)
+{
+    struct part *part = data;
+
+    part->self = rb_gc_location(part->self);
+    part->name = rb_gc_location(part->name);
+}
+
+static void
+whole_mark(void *data)
+{
+    part_mark(((struct whole *)data)->part);
+}
+
+static const rb_data_type_t part_type = // could-be-protected
+    { "part", { part_mark, RUBY_DEFAULT_FREE, NULL, part_compact }, 0, 0, 0 };
+
+static const rb_data_type_t whole_type = // moved-reference part.name; could-be-protected
+    { "whole", { whole_mark, RUBY_DEFAULT_FREE }, 0, 0, 0 };
+
+VALUE
+part_of(VALUE self)
+{
+    struct part *part = ((struct whole *)rb_check_typeddata(self, &whole_type))->part;
+
+    if (NIL_P(part->self)) part->self = rb_data_typed_object_wrap(rb_cObject, part, &part_type);
+    return part->self;
+}
