@@ -151,5 +151,6 @@ const struct cli_command cli_barriers_command = {
     .least = 1,
     .most = SIZE_MAX,
     .operand = CLI_OTHER,
+    .unwritten = CLI_USAGE, /* 1 means that a barrier is missing */
     .run = run,
 };

@@ -48,6 +48,7 @@ struct cli_command {
     size_t least, most;                  /* number of operands */
     enum cli_operand operand;
     bool   writes_output; /* it obeys --output itself; otherwise its stdout goes there */
+    int    unwritten;     /* status if its output cannot be written; 0: CLI_WRONG */
     bool   passes_rest;                  /* a command follows: options end at its first word */
     int  (*run)(struct cli *cli);        /* returns a status */
 };

@@ -112,7 +112,8 @@ cli_output_run(struct cli *cli)
 {
     struct stat written;
     FILE *out = cli->command->writes_output ? stdout : cli_output_open(cli);
-    int status = CLI_WRONG;
+    int unwritten = cli->command->unwritten ? cli->command->unwritten : CLI_WRONG;
+    int status = unwritten;
 
     if (out == stdout) return cli->command->run(cli);
     if (out && replace_stdout(cli, out)) {
@@ -120,8 +121,7 @@ cli_output_run(struct cli *cli)
         fflush(stdout);
         bool empty = fstat(STDOUT_FILENO, &written) == 0 && written.st_size == 0;
         if (status == CLI_DONE || !empty) {
-            int copied = cli_output_copy(cli, STDOUT_FILENO);
-            if (copied != CLI_DONE) status = copied;
+            if (cli_output_copy(cli, STDOUT_FILENO) != CLI_DONE) status = unwritten;
         }
     }
     if (out) fclose(out);

@@ -84,6 +84,14 @@ class TestBarriersCommand < Test::Unit::TestCase
     end
   end
 
+  # 1 would mean that a barrier is missing.
+  def test_a_report_that_cannot_be_written_is_no_missing_barrier
+    in_gem do |gem|
+      result = barriers("-o", "#{gem}/none/report", gem)
+      assert_equal([2, "heapprof barriers: #{gem}/none/report: No such file or directory\n"], [result.status, result.err])
+    end
+  end
+
   def test_an_extconf_is_run_only_with_the_option
     in_gem do |gem|
       File.write("#{gem}/ext/it/extconf.rb", <<~RUBY)
