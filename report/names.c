@@ -2,6 +2,7 @@
 #include "report/names.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -256,7 +257,10 @@ report_label_text(const struct heapprof_model *model, const struct heapprof_mode
             text[0] == '_' && !strcmp(rb_heapprof_model_string(model, label->key, NULL), "caller");
         return caller ? report_caller_name(text, buffer, REPORT_LABEL_MAX) : text;
     }
-    report_amount(buffer, (double)label->num, rb_heapprof_model_string(model, label->unit, NULL));
+    if (!label->unit) snprintf(buffer, REPORT_LABEL_MAX, "%" PRId64, label->num); /* a pid, say */
+    else
+        report_amount(buffer, (double)label->num,
+                      rb_heapprof_model_string(model, label->unit, NULL));
     return buffer;
 }
 

@@ -114,6 +114,15 @@ class TestHeapprofTable < Test::Unit::TestCase
     end
   end
 
+  # It may be the number of a process, to be copied.
+  def test_a_number_without_a_unit_has_no_commas
+    in_directory do
+      profile = ProfileBytes.new.type("samples", "count").type("wall", "nanoseconds")
+      write("times.pb.gz", profile.sample(["app.rb:7 App#call"], [1, 2_000_000], pid: 21_717))
+      assert_match(/ 2 ms  100\.0%  100\.0%  21717$/, heapprof!("top", "times.pb.gz", "--by=wall", "--group=label:pid").out)
+    end
+  end
+
   def test_diff_shows_what_grew_most_first_and_what_shrank_last
     in_directory do
       write("old.pb.gz", shop(strings: 1000, table: 50_000))
