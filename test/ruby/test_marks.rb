@@ -10,7 +10,8 @@ require_relative "../cli/lib/heapprof_command"
 class TestHeapProfMarks < Test::Unit::TestCase
   include HeapProfTest
 
-  # For scripts: bytes of RSS; waits for a file of that mark, or a dump, and returns its name.
+  # For scripts: bytes of RSS; waits for a file of that mark, or a dump, and returns its name. The copy that writes a dump has
+  # memory of the group until it has ended.
   TOOLS = <<~'RUBY'
     $stdout.sync = true
     def rss = File.read("/proc/self/statm").split[1].to_i * 4096
@@ -18,8 +19,9 @@ class TestHeapProfMarks < Test::Unit::TestCase
       sleep 0.005 until (path = Dir["heapprof-#{pid}-at#{mark}-*.pb.gz"].first)
       path
     end
-    def dump_at(mark)
-      sleep 0.005 until (path = Dir["heapprof-#{$$}-at#{mark}-*.rbgraph"].first)
+    def children = Dir["/proc/[0-9]*/stat"].count { |stat| File.read(stat)[/.*\) [^Z] (\d+)/, 1].to_i == $$ rescue false }
+    def dump_at(mark, others: 0)
+      sleep 0.005 until (path = Dir["heapprof-#{$$}-at#{mark}-*.rbgraph"].first) && children == others
       path
     end
     def native(name, *types, returns)
@@ -457,7 +459,7 @@ class TestHeapProfMarks < Test::Unit::TestCase
       more = ->(megabytes) { spawn({ "RUBY_HEAPPROF" => nil }, File.readlink("/proc/self/exe"), "--disable-gems", "-e", "$kept = 'x' * (#{megabytes} << 20); sleep", %i[out err] => File::NULL) }
       $kept = "x" * (20 << 20)
       more.(130)
-      file_at("50") && dump_at("50")
+      file_at("50") && dump_at("50", others: 1)
       more.(110)
       file_at("85")
       more.(300)
