@@ -325,11 +325,14 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
     RUBY
   end
 
-  # MRI's event of a new object would let a Ractor collect while another makes a class (trace-allocations-in-ractors.rb).
-  def test_ractors_make_classes_at_the_same_time
+  # MRI's event of a new object would let a Ractor collect while another makes one (trace-allocations-in-ractors.rb). Only one of them
+  # makes classes: two would crash, with nothing set, too (class-new-in-ractors.rb).
+  def test_ractors_make_objects_at_the_same_time
     assert_empty stress(<<~'RUBY')
       Warning[:experimental] = false
-      8.times.map { Ractor.new { 300.times { |i| Class.new { def a = 1 }.new.a; Struct.new(:a).new([i]).to_s }; 1 } }.each(&:take)
+      classes = Ractor.new { 1000.times { |i| Class.new { def a = 1 }.new.a; Struct.new(:a).new([i]).to_s } }
+      hashes = Array.new(7) { Ractor.new { 10.times { 100.times { |i| [i.to_s].to_h { |x| [x, { x => [x] }] } }; GC.start } } }
+      [classes, *hashes].each(&:take)
     RUBY
   end
 
