@@ -19,6 +19,8 @@ struct frames {
     bool defined;                /* report_definitions_p of it */
     struct heapprof_mem mem;
     struct report_tuples named;  /* a function's place, a line or 0 */
+    struct heapprof_ids unnamed; /* locations that have a line without one, or no line, by their
+                                    numbers, and 1 more */
     struct heapprof_ids tables;  /* of the VM, by the strings that name them */
 };
 
@@ -61,17 +63,29 @@ make_tuple(const struct frames *frames, const struct heapprof_model_line *line, 
 }
 
 static bool
+find_line(struct frames *frames, uint32_t location, const struct heapprof_model_line *line)
+{
+    uint32_t tuple[2];
+
+    if (!line || line->function == HEAPPROF_NO_PLACE)
+        return rb_heapprof_ids_add(&frames->unnamed, &frames->mem, (uint64_t)location + 1) !=
+               HEAPPROF_IDS_NO_MEMORY;
+    make_tuple(frames, line, tuple);
+    return report_tuples_add(&frames->named, tuple);
+}
+
+static bool
 find_frames(struct frames *frames)
 {
     const struct heapprof_model *model = frames->model;
-    uint32_t tuple[2];
+    bool room = true;
 
-    for (uint32_t i = 0; i < model->line_count; i++) {
-        if (model->lines[i].function == HEAPPROF_NO_PLACE) continue;
-        make_tuple(frames, &model->lines[i], tuple);
-        if (!report_tuples_add(&frames->named, tuple)) return false;
+    for (uint32_t i = 0; room && i < rb_heapprof_model_locations(model); i++) {
+        uint32_t line = model->locations[i].first_line, end = model->locations[i + 1].first_line;
+        if (line == end) room = find_line(frames, i, NULL);
+        while (room && line < end) room = find_line(frames, i, &model->lines[line++]);
     }
-    return true;
+    return room;
 }
 
 static void
@@ -100,11 +114,13 @@ put_frames(struct report_json *json, struct frames *frames)
     report_json_member_begin(json, "shared", '{');
     report_json_member_begin(json, "frames", '[');
     for (uint32_t i = 1; i <= frames->named.count; i++) put_named_frame(json, frames, i);
-    for (uint32_t i = 0; i < rb_heapprof_model_locations(frames->model); i++) {
+    for (uint32_t i = 0; i < frames->unnamed.count; i++) {
+        uint32_t location = (uint32_t)rb_heapprof_ids_at(&frames->unnamed, i) - 1;
         report_json_line(json);
         report_json_begin(json, '{');
-        report_json_member_text(json, "name", report_frame_name(frames->model, i, NULL, address,
-                                                                sizeof(address)));
+        report_json_member_text(json, "name",
+                                report_frame_name(frames->model, location, NULL, address,
+                                                  sizeof(address)));
         report_json_end(json, '}');
     }
     room = room && put_tables(json, frames);
@@ -116,13 +132,14 @@ put_frames(struct report_json *json, struct frames *frames)
 static uint64_t
 unnamed_frame(const struct frames *frames, uint32_t location)
 {
-    return (uint64_t)frames->named.count + location;
+    return (uint64_t)frames->named.count +
+           rb_heapprof_ids_find(&frames->unnamed, (uint64_t)location + 1);
 }
 
 static uint64_t
 table_frame(const struct frames *frames, uint32_t label)
 {
-    return (uint64_t)frames->named.count + rb_heapprof_model_locations(frames->model) +
+    return (uint64_t)frames->named.count + frames->unnamed.count +
            rb_heapprof_ids_find(&frames->tables, label);
 }
 
@@ -399,6 +416,7 @@ report_export_speedscope(FILE *out, const struct heapprof_model *model, uint32_t
     report_json_end(&json, ']');
     report_json_end(&json, '}');
     putc('\n', out);
+    rb_heapprof_ids_free(&frames.unnamed, &frames.mem);
     rb_heapprof_ids_free(&frames.tables, &frames.mem);
     report_tuples_free(&frames.named);
     return room;

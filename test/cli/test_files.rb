@@ -90,7 +90,7 @@ class TestHeapprofFiles < Test::Unit::TestCase
       write("a.pb.gz", ProfileBytes.new.type("wall", "nanoseconds").comment("directory: /srv/shop").begin_at("Cart#load" => 5).sample(places, [7]))
       assert_equal "<main> (app.rb:3);Cart#load (cart.rb:12);Array#map 7\n", heapprof!("convert", "a.pb.gz", "--to", "collapsed").out
       frames = heapprof!("convert", "a.pb.gz", "--to=speedscope").json["shared"]["frames"].map { |frame| frame.values_at("name", "line") }
-      assert_equal [["Array#map", nil], ["Cart#load", 12], ["<main>", 3]], frames.first(3)
+      assert_equal [["Array#map", nil], ["Cart#load", 12], ["<main>", 3]], frames
     end
   end
 
@@ -117,6 +117,17 @@ class TestHeapprofFiles < Test::Unit::TestCase
       assert_equal [[main, ["Cart#load", cart, 12], ["Array#map", cart, 12]], [main, ["Rack#call", rack, 7]]],
                    inuse["samples"].map { |stack| frames.values_at(*stack) }
       assert_equal 4, json["profiles"].size
+      assert_equal frames.size, inuse["samples"].flatten.uniq.size
+    end
+  end
+
+  def test_a_function_without_a_name_is_an_address
+    in_directory do
+      write("a.pb.gz", ProfileBytes.new.type("wall", "nanoseconds").sample(["0x2a", "app.rb:3 <main>", "0x2b"], [7]).sample(["0x2a"], [5]))
+      assert_equal "0x2a 5\n0x2b;<main> (app.rb:3);0x2a 7\n", heapprof!("convert", "a.pb.gz", "--to=collapsed").out.lines.sort.join
+      json = heapprof!("convert", "a.pb.gz", "--to=speedscope").json
+      names = json["shared"]["frames"].map { |frame| frame["name"] }
+      assert_equal [["0x2b", "<main>", "0x2a"], ["0x2a"]], json["profiles"][0]["samples"].map { |stack| names.values_at(*stack) }
     end
   end
 

@@ -63,7 +63,7 @@ class ProfileBytes
     self
   end
 
-  # A sample: frames are "file:line function", the innermost first; labels are strings or numbers.
+  # A sample: frames are "file:line function", or the address of a function without a name, the innermost first; labels are strings or numbers.
   def sample(frames, values, labels = {})
     @things << encoded_sample(frames, values, labels)
     self
@@ -97,11 +97,15 @@ class ProfileBytes
   def location(frame)
     @locations[frame] ||= begin
       id = @locations.size + 1
-      file, line, name = frame.b.match(/\A(.*):(\d+) (.*)\z/mn).captures
-      lines = ProfileBytes.number(1, function(file, name)) + ProfileBytes.number(2, line.to_i)
-      add(4, ProfileBytes.number(1, id) + ProfileBytes.bytes(4, lines))
+      address = frame.b[/\A0x\h+\z/n]
+      add(4, ProfileBytes.number(1, id) + (address ? ProfileBytes.number(3, address.hex) : line(frame)))
       id
     end
+  end
+
+  def line(frame)
+    file, line, name = frame.b.match(/\A(.*):(\d+) (.*)\z/mn).captures
+    ProfileBytes.bytes(4, ProfileBytes.number(1, function(file, name)) + ProfileBytes.number(2, line.to_i))
   end
 
   def function(file, name)
