@@ -260,21 +260,60 @@ count_waits(struct record_adding *adding, struct attach_roster_thread *thread,
     return count_stack(adding, thread, stack, number, ns > queued ? ns - queued : 0);
 }
 
+/* What a thread does, in order, when the mode does not count it. */
+static uint32_t
+left_out(struct attach_record *record)
+{
+    static const char *const frames[] = {
+        [ATTACH_RECORD_WALL] = "(idle)",
+        [ATTACH_RECORD_CPU] = "(does not run)",
+        [ATTACH_RECORD_GVL] = "(has not the GVL)",
+        [ATTACH_RECORD_OFF] = "(does not wait)",
+    };
+    return attach_record_mark(record, 0, frames[record->options.mode]);
+}
+
+/* Until now the thread has waited for a processor, for that time, and before for what it waits
+ * for. */
+static bool
+waits_in_order(struct record_adding *adding, struct attach_roster_thread *thread,
+               const struct attach_look_stack *stack, int64_t ns)
+{
+    struct attach_record *record = adding->record;
+    int64_t queued = (int64_t)stack->queued_ns < ns ? (int64_t)stack->queued_ns : ns;
+    uint32_t number = stack_number(record, adding->looks, stack);
+
+    if (queued < ns) {
+        uint32_t waits = stack->waits == ATTACH_WAITS_NOT
+                             ? left_out(record)
+                             : attach_record_mark(record, number,
+                                                  attach_record_waits[stack->waits].frame);
+        thread->entry = count_in_order(record, waits, thread, adding->now_ns - queued,
+                                       ns - queued);
+        if (!thread->entry) return false;
+    }
+    if (queued == 0) return true;
+    number = attach_record_mark(record, number, attach_record_waits[ATTACH_RECORD_QUEUE].frame);
+    thread->entry = count_in_order(record, number, thread, adding->now_ns, queued);
+    return thread->entry != 0;
+}
+
 /* In order, a thread always does something, if only that it is idle. */
 static bool
 add_in_order(struct record_adding *adding, struct attach_roster_thread *thread,
-             const struct attach_look_stack *stack, bool counts, int64_t ns)
+             const struct attach_look_stack *stack, int64_t ns)
 {
     struct attach_record *record = adding->record;
     uint32_t number;
 
+    record->added += stack->wanted && !stack->failed;
     if (adding->blind) number = attach_record_mark(record, 0, "(not looked at)");
-    else if (!counts) number = attach_record_mark(record, 0, "(idle)");
+    else if (!stack->wanted) number = left_out(record);
+    else if (stack->failed) number = attach_record_mark(record, 0, "(not read)");
+    else if (record->options.mode == ATTACH_RECORD_OFF)
+        return waits_in_order(adding, thread, stack, ns);
     else number = stack_number(record, adding->looks, stack);
-    if (counts && stack->waits != ATTACH_WAITS_NOT && record->options.mode == ATTACH_RECORD_OFF)
-        number = attach_record_mark(record, number, attach_record_waits[stack->waits].frame);
     thread->entry = count_in_order(record, number, thread, adding->now_ns, ns);
-    record->added += counts;
     return thread->entry != 0;
 }
 
@@ -291,7 +330,7 @@ add_stack(struct record_adding *adding, const struct attach_look_stack *stack)
     if (!thread) return false;
     int64_t span = span_of(adding, thread, stack);
     thread->look = adding->looks_begun;
-    if (record->options.in_order) return add_in_order(adding, thread, stack, counts, span);
+    if (record->options.in_order) return add_in_order(adding, thread, stack, span);
     thread->entry = 0;
     if (!counts) return true;
     if (record->options.mode == ATTACH_RECORD_CPU) {

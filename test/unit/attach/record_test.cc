@@ -363,6 +363,23 @@ TEST_F(Record, InOrderAllThreadsHaveOneAxis) {
               Values(1, "thread", true));
 }
 
+TEST_F(Record, InOrderAThreadThatDoesNotWaitIsNotIdle) {
+    Begin([](attach_record_options *options) {
+        options->mode = ATTACH_RECORD_OFF;
+        options->in_order = true;
+    });
+    Look(10 * kMs, {{0x100, 1, "rest", ATTACH_THREAD_SLEEPING}});
+    Look(20 * kMs, {{0x100, 1, nullptr}});
+    Look(30 * kMs, {{0x100, 1, "work", ATTACH_THREAD_RUNNING, 0, 8, 0, 4 * kMs}});
+    Look(40 * kMs, {{0x100, 1, "rest", ATTACH_THREAD_SLEEPING, 0, 8, 0, 3 * kMs}});
+    EXPECT_EQ((Rows{{"main [#1]0 rest (sleeps)", 10 * kMs},
+                    {"main [#1]10 (does not wait)", 16 * kMs},
+                    {"main [#1]26 work (waits for a processor)", 4 * kMs},
+                    {"main [#1]30 rest (sleeps)", 7 * kMs},
+                    {"main [#1]37 rest (waits for a processor)", 3 * kMs}}),
+              Values(1, "thread", true));
+}
+
 // Idle threads are left out of a look at which nothing has changed.
 TEST_F(Record, InOrderAnIdleThreadGoesOnThroughQuietLooks) {
     Begin([](attach_record_options *options) { options->in_order = true; });
