@@ -41,16 +41,6 @@ read_asked(struct attach_graph_request *request, unsigned char copy[ASKED_MOST])
 
 /* ---- asking ---- */
 
-bool
-attach_graph_request_stopped_p(const struct attach_graph_request *request)
-{
-    char status[ATTACH_STATUS_MAX];
-    pid_t pid = request->vm->target->pid;
-    char state = attach_status_read(pid, pid, status) ? attach_status_state(status) : '\0';
-
-    return state == 'T' || state == 't';
-}
-
 /* A signal without a handler might end the process. */
 static bool
 handled_p(pid_t pid, int signal)

@@ -50,8 +50,6 @@ bool attach_graph_request_send(struct attach_graph_request *request,
 /* Reads the state of the request; to be called many times a second. */
 enum attach_graph_request_state attach_graph_request_look(struct attach_graph_request *request);
 
-/* True if a signal or a debugger has stopped the process: it answers when it goes on. */
-bool attach_graph_request_stopped_p(const struct attach_graph_request *request);
 
 /* To be called when the state is BEGUN: changes it to LOST if the copy has ended. Goes through all
  * processes. */

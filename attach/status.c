@@ -35,6 +35,26 @@ attach_status_state(const char *status)
     return state ? state[strspn(state, "\t ")] : '\0';
 }
 
+bool
+attach_status_stopped(pid_t pid, char text[ATTACH_STOPPED_MAX])
+{
+    char status[ATTACH_STATUS_MAX], theirs[ATTACH_STATUS_MAX], name[64] = "";
+
+    if (!attach_status_read(pid, pid, status)) return false;
+    char state = attach_status_state(status);
+    if (state != 'T' && state != 't') return false;
+    const char *line = attach_status_line(status, "\nTracerPid:");
+    int tracer = state == 't' && line ? atoi(line) : 0;
+    if (!tracer) {
+        strcpy(text, "stopped");
+        return true;
+    }
+    if (attach_status_read(tracer, tracer, theirs)) sscanf(theirs, "Name: %60[^\n]", name);
+    snprintf(text, ATTACH_STOPPED_MAX, "stopped by process %d%s%s%s", tracer, *name ? " (" : "",
+             name, *name ? ")" : "");
+    return true;
+}
+
 pid_t
 attach_status_inner(const char *status, pid_t pid)
 {

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #define ATTACH_STATUS_MAX 4096 /* bytes of a status, with its NUL */
+#define ATTACH_STOPPED_MAX 128 /* bytes of what has stopped a process, with its NUL */
 
 /* Reads the status of a thread of that process. The first thread has the process's number. Returns
  * false if there is no such thread. */
@@ -15,6 +16,10 @@ const char *attach_status_line(const char *status, const char *name);
 
 /* "State:	T (stopped)": the letter; 0 if there is no such line. */
 char attach_status_state(const char *status);
+
+/* Writes "stopped", or "stopped by process 77 (gdb)". Returns false if the process is not stopped,
+ * or there is none. */
+bool attach_status_stopped(pid_t pid, char text[ATTACH_STOPPED_MAX]);
 
 /* The last number of "NSpid: 812 14 3": the pid in the process's own namespace. Returns pid if
  * there is no such line. */

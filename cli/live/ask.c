@@ -59,19 +59,10 @@ look_at_stacks(char doing[DOING_MAX], struct attach_target *target)
 static void
 find_doing(char doing[DOING_MAX], struct attach_target *target)
 {
-    char status[ATTACH_STATUS_MAX], theirs[ATTACH_STATUS_MAX], name[64] = "";
+    char stopped[ATTACH_STOPPED_MAX];
 
     strcpy(doing, "does not come to a place where it can be interrupted");
-    if (!attach_status_read(target->pid, target->pid, status)) return;
-    char state = attach_status_state(status);
-    const char *line = attach_status_line(status, "\nTracerPid:");
-    int tracer = line ? atoi(line) : 0;
-    if (state == 't' && tracer) {
-        if (attach_status_read(tracer, tracer, theirs)) sscanf(theirs, "Name: %60[^\n]", name);
-        snprintf(doing, DOING_MAX, "is stopped by process %d%s%s%s", tracer, *name ? " (" : "",
-                 name, *name ? ")" : "");
-    }
-    else if (state == 'T' || state == 't') strcpy(doing, "is stopped");
+    if (attach_status_stopped(target->pid, stopped)) snprintf(doing, DOING_MAX, "is %s", stopped);
     else look_at_stacks(doing, target);
 }
 

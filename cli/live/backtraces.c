@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "attach/origin.h"
+#include "attach/status.h"
 #include "cli/live/attach.h"
 #include "cli/live/locals.h"
 #include "report/own.h"
@@ -172,13 +173,14 @@ several_ractors_p(const struct attach_looks *looks)
     return false;
 }
 
+/* stopped: by what, or "". */
 static void
-put_all(FILE *out, struct attach_looks *looks)
+put_all(FILE *out, struct attach_looks *looks, const char *stopped)
 {
     char *directory = directory_of(looks);
     bool ractors = several_ractors_p(looks);
 
-    report_print(out, "%s\n", looks->target->name);
+    report_print(out, "%s%s%s\n", looks->target->name, *stopped ? ", " : "", stopped);
     for (size_t i = 0; i < looks->stack_count; i++) put_stack(out, looks, i, ractors, directory);
     free(directory);
 }
@@ -255,12 +257,13 @@ json_stack(struct report_json *json, struct attach_looks *looks,
 }
 
 static void
-json_all(struct report_json *json, struct attach_looks *looks)
+json_all(struct report_json *json, struct attach_looks *looks, const char *stopped)
 {
     char *directory = directory_of(looks);
 
     report_json_begin(json, '{');
     report_json_member_integer(json, "pid", looks->target->pid);
+    report_json_member_bool(json, "stopped", *stopped);
     report_json_member_begin(json, "threads", '[');
     for (size_t i = 0; i < looks->stack_count; i++) {
         report_json_line(json);
@@ -290,8 +293,10 @@ cli_backtraces(struct attach_target *target, const struct cli_backtraces_options
 {
     struct heapprof_mem mem;
     struct attach_names names;
+    char stopped[ATTACH_STOPPED_MAX] = "";
     bool looked = false;
 
+    if (target->runs) attach_status_stopped(target->pid, stopped);
     rb_heapprof_mem_init(&mem, NAMES_BYTES_MOST);
     attach_names_init(&names, &mem);
     struct attach_looks *looks = attach_look_open(target, &names, wanted->mode, error);
@@ -303,8 +308,8 @@ cli_backtraces(struct attach_target *target, const struct cli_backtraces_options
         looked = attach_look_native(looks, wanted->native) && attach_look(looks);
         attach_target_say(target, error, "it ended meanwhile");
     }
-    if (looked && json) json_all(json, looks);
-    else if (looked) put_all(out, looks);
+    if (looked && json) json_all(json, looks, stopped);
+    else if (looked) put_all(out, looks, stopped);
     attach_look_close(looks);
     attach_names_free(&names);
     return looked;

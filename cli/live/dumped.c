@@ -149,6 +149,7 @@ say_wrong(const struct cli *cli, const struct attach_graph_request *request)
 {
     const char *process = request->vm->target->name,
                *signal = rb_heapprof_signal_name(request->signal_number);
+    char stopped[ATTACH_STOPPED_MAX];
 
     switch (request->state) {
       case ATTACH_GRAPH_REFUSED:
@@ -163,9 +164,9 @@ say_wrong(const struct cli *cli, const struct attach_graph_request *request)
                          *request->answer ? "; a copy of it may still write " : "",
                          request->answer);
       case ATTACH_GRAPH_ASKED:
-        if (attach_graph_request_stopped_p(request)) {
-            return cli_wrong(cli, "%s: it is stopped; it will write the file when it continues",
-                             process);
+        if (attach_status_stopped(request->vm->target->pid, stopped)) {
+            return cli_wrong(cli, "%s: it is %s; it will write the file when it continues",
+                             process, stopped);
         }
         return cli_wrong(
             cli,

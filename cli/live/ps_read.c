@@ -73,9 +73,11 @@ read_now(struct ps_row *row, struct attach_looks *looks)
 {
     const struct attach_look_stack *stack = busiest(looks);
     FILE *out = fmemopen(row->now, sizeof(row->now) - 1, "w");
+    char stopped[ATTACH_STOPPED_MAX];
 
     if (!out) return;
-    if (!stack) fputs("idle", out);
+    if (attach_status_stopped(row->process.pid, stopped)) fputs(stopped, out);
+    else if (!stack) fputs("idle", out);
     else if (stack->collecting) fputs("garbage collection", out);
     else cli_backtraces_where(out, looks, stack);
     fclose(out);

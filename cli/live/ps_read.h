@@ -17,7 +17,7 @@ struct ps_row {
     uint64_t threads, rss_bytes;
     uint64_t heap_bytes;     /* of its objects that are alive; 0: unknown */
     bool     profiled;
-    char     now[256];       /* what it is doing: a place in the program, or "idle" */
+    char     now[256];       /* what it is doing: a place in the program, "idle", or "stopped" */
     char     reason[ATTACH_TARGET_ERROR_MAX];
 };
 

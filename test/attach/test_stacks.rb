@@ -193,6 +193,8 @@ class TestHeapprofStacks < Test::Unit::TestCase
       Process.kill(:STOP, pid)
       Process.wait(pid, Process::WUNTRACED)
       assert_equal ["<main>"], labels(threads(pid).first).last(1)
+      assert_equal "process #{pid}, stopped", heapprof!("stacks", pid).out.lines.first.chomp
+      assert_equal true, heapprof!("stacks", "--json", pid).json.first["stopped"]
       assert_equal "T", File.read("/proc/#{pid}/stat")[/\) (\w)/, 1]
     end
   end
