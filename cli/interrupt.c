@@ -35,3 +35,19 @@ cli_interrupt_end(void)
 {
     for (int i = 0; i < SIGNALS; i++) sigaction(signals[i], &before[i], NULL);
 }
+
+void
+cli_interrupt_hold(sigset_t *mask)
+{
+    sigset_t held;
+
+    sigemptyset(&held);
+    for (int i = 0; i < SIGNALS; i++) sigaddset(&held, signals[i]);
+    sigprocmask(SIG_BLOCK, &held, mask);
+}
+
+void
+cli_interrupt_release(const sigset_t *mask)
+{
+    sigprocmask(SIG_SETMASK, mask, NULL);
+}

@@ -10,4 +10,9 @@ extern volatile sig_atomic_t cli_interrupted;
 void cli_interrupt_begin(void);
 void cli_interrupt_end(void);
 
+/* From hold to release the signals come only in a ppoll with that mask, so that none comes just
+ * before one. */
+void cli_interrupt_hold(sigset_t *mask);
+void cli_interrupt_release(const sigset_t *mask);
+
 #endif

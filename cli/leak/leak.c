@@ -21,8 +21,7 @@
 #define WARM_UP_SHARE 3          /* a command that was just started loads code for this part */
 #define BECOME_SECONDS 60        /* how long a command may take until it is a Ruby */
 #define MARGIN_SECONDS 600       /* dumps and answers, before a process stops by itself */
-#define SECOND_NS INT64_C(1000000000)
-#define TENTH_MS 100
+#define LOOK_SECONDS 0.1         /* between two looks at what has no bell */
 
 struct leak {
     struct cli *cli;
@@ -41,19 +40,12 @@ over_p(struct leak *leak)
     return cli_interrupted || (leak->child && cli_child_poll(leak->child));
 }
 
-/* A signal ends the wait. */
+/* A signal ends the wait, and the end of what is watched. */
 static void
 wait_for(struct leak *leak, double seconds)
 {
-    struct timespec until;
-
-    if (leak->child) {
-        cli_child_wait_for(leak->child, (long)(seconds + 0.5));
-        return;
-    }
-    int64_t ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC) + (int64_t)(seconds * 1e9);
-    until = (struct timespec){.tv_sec = (time_t)(ns / SECOND_NS), .tv_nsec = ns % SECOND_NS};
-    if (!cli_interrupted) clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+    if (leak->child) cli_child_wait_for(leak->child, (long)(seconds + 0.5));
+    else cli_watch_wait(&leak->watch, seconds);
 }
 
 /* ---- saying ---- */
@@ -182,7 +174,7 @@ wait_for_step(struct leak *leak, int step)
     }
     while (!over_p(leak) && cli_watch_requests(&leak->watch) < wanted &&
            rb_heapprof_clock_ns(CLOCK_MONOTONIC) < end_ns) {
-        poll(NULL, 0, TENTH_MS);
+        if (!cli_watch_wait(&leak->watch, LOOK_SECONDS)) break;
     }
 }
 
@@ -259,9 +251,9 @@ ruby_p(pid_t pid)
 static bool
 wait_for_ruby(struct leak *leak)
 {
-    for (int tenths = 0; tenths < BECOME_SECONDS * 10 && !over_p(leak); tenths++) {
+    for (int looks = 0; looks * LOOK_SECONDS < BECOME_SECONDS && !over_p(leak); looks++) {
         if (ruby_p(leak->child->pid)) return true;
-        poll(NULL, 0, TENTH_MS);
+        poll(NULL, 0, (int)(LOOK_SECONDS * 1000));
     }
     return false;
 }

@@ -3,12 +3,17 @@
  *   I1  What we have started is stopped, unless the process has ended. If we are killed, it stops
  *       by itself (for_ms).
  *   I2  If one process fails, the others are still watched. */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* ppoll */
+#endif
 #include "cli/interrupt.h"
 #include "cli/leak/watched.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "attach/forks.h"
@@ -18,7 +23,10 @@
 #include "attach/origin.h"
 #include "cli/live/attach.h"
 #include "cli/live/dumped.h"
+#include "os/clock.h"
 #include "report/text.h"
+
+#define SECOND_NS INT64_C(1000000000)
 
 /* Close enough for a leak of a minute, and fewer samples as the heap grows. Where the memory of C
  * cannot be sampled, that of Ruby is. */
@@ -29,6 +37,12 @@ fail(struct cli_watched *one, const char *error)
 {
     one->over = true;
     snprintf(one->error, sizeof(one->error), "%s", error);
+}
+
+static bool
+ended_p(const struct cli_watched *one)
+{
+    return attach_target_state(one->target) != ATTACH_TARGET_SAME;
 }
 
 /* ---- which ---- */
@@ -121,6 +135,44 @@ cli_watch_left(const struct cli_watch *watch)
 
     for (size_t i = 0; i < watch->count; i++) left += !watch->all[i].over;
     return left;
+}
+
+/* ---- waiting ---- */
+
+/* Takes out whoever has ended. Returns how many are left. */
+static size_t
+keep_running(struct pollfd *ends, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!ends[i].revents) ends[kept++] = ends[i];
+    }
+    return kept;
+}
+
+bool
+cli_watch_wait(const struct cli_watch *watch, double seconds)
+{
+    int64_t end_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC) + (int64_t)(seconds * 1e9), left_ns;
+    struct pollfd *ends = calloc(watch->count + 1, sizeof(*ends));
+    size_t count = 0;
+    sigset_t mask;
+
+    for (size_t i = 0; ends && i < watch->count; i++) {
+        if (!watch->all[i].over)
+            ends[count++] = (struct pollfd){.fd = watch->all[i].target->end_fd, .events = POLLIN};
+    }
+    cli_interrupt_hold(&mask);
+    while (count && !cli_interrupted &&
+           (left_ns = end_ns - rb_heapprof_clock_ns(CLOCK_MONOTONIC)) > 0) {
+        struct timespec left = {.tv_sec = left_ns / SECOND_NS, .tv_nsec = left_ns % SECOND_NS};
+        int ready = ppoll(ends, count, &left, &mask);
+        if (ready > 0) count = keep_running(ends, count);
+    }
+    cli_interrupt_release(&mask);
+    free(ends);
+    return count > 0;
 }
 
 /* ---- start, dump, stop ---- */
@@ -228,12 +280,6 @@ cli_watch_find_blocks(struct cli_watch *watch)
     for (size_t i = 0; i < watch->count && !cli_interrupted; i++) {
         if (watch->all[i].started && !watch->all[i].over) find_blocks(&watch->all[i]);
     }
-}
-
-static bool
-ended_p(const struct cli_watched *one)
-{
-    return attach_target_state(one->target) != ATTACH_TARGET_SAME;
 }
 
 void

@@ -41,6 +41,10 @@ void cli_watch_start(struct cli_watch *watch);
 /* How many requests all processes have begun since they were started. */
 uint64_t cli_watch_requests(struct cli_watch *watch);
 
+/* Waits for that many seconds. A signal ends that, and the end of the last process. Returns whether
+ * one still runs. */
+bool cli_watch_wait(const struct cli_watch *watch, double seconds);
+
 /* Takes a dump of each process that is not over. */
 void cli_watch_dump(struct cli_watch *watch);
 

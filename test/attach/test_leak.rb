@@ -260,14 +260,21 @@ class TestHeapprofLeak < Test::Unit::TestCase
     end
   end
 
+  # At once: nobody rings the bell.
   def test_a_process_that_ends_meanwhile
-    serve("def work = exit!(true)") do |pid, input,|
-      Open3.popen3(ENVIRONMENT, PROGRAM, "leak", "--seconds=2", pid.to_s) do |stdin, out, err, process|
-        stdin.close
-        await_file("heap-#{pid}-1.rbgraph", process)
-        input.puts "1"
-        assert_equal ["", 1], [out.read, process.value.exitstatus]
-        assert_match(/process #{pid}: it has ended/, err.read)
+    [[], ["--requests=10"]].each do |options|
+      serve("def work = exit!(true)") do |pid, input,|
+        bell = Held::Bell.new
+        Open3.popen3(ENVIRONMENT.merge(bell.env), PROGRAM, "leak", "--seconds=60", *options, pid.to_s, **bell.descriptors) do |stdin, out, err, process|
+          stdin.close
+          bell.begun
+          await_file("heap-#{pid}-1.rbgraph", process)
+          input.puts "1"
+          assert_equal ["", 1], [out.read, process.value.exitstatus]
+          assert_match(/process #{pid}: it has ended/, err.read)
+        end
+      ensure
+        bell.close
       end
     end
   end

@@ -13,9 +13,9 @@
  *     HELD_READ=MILLISECONDS  Each read of another process's memory takes so much longer.
  *
  * The waits are those of `heapprof record` (clock_nanosleep; it has no timerfd then), of `heapprof
- * memcheck` for its command (sigtimedwait), and of the thread in ruby that writes profiles
- * (sem_clockwait). A signal or a semaphore still ends them. The programs that a program starts have
- * their own time.
+ * leak` (ppoll), of `heapprof memcheck` for its command (sigtimedwait), and of the thread in ruby
+ * that writes profiles (sem_clockwait). A signal, a descriptor or a semaphore still ends them. The
+ * programs that a program starts have their own time.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -29,6 +29,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -36,6 +37,7 @@
 #include <unistd.h>
 
 #define SECOND_NS INT64_C(1000000000)
+#define POLLED_MOST 16
 
 static int bell = -1, answer = -1;
 static int64_t step_ns = -1, stepped_ns; /* -1: the clock goes by itself */
@@ -105,6 +107,28 @@ clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct
         if (errno == EINTR) return EINTR;
     }
     return sleep(clock, flags, until, rest);
+}
+
+int
+ppoll(struct pollfd *asked, nfds_t count, const struct timespec *time, const sigset_t *mask)
+{
+    int (*wait)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *) =
+        dlsym(RTLD_NEXT, "ppoll");
+    struct pollfd all[POLLED_MOST];
+
+    answer_bell();
+    if (bell < 0 || !time || count >= POLLED_MOST) return wait(asked, count, time, mask);
+    memcpy(all, asked, count * sizeof(*all));
+    all[count] = (struct pollfd){.fd = bell, .events = POLLIN};
+    int ready = wait(all, count + 1, NULL, mask);
+    for (nfds_t i = 0; i < count; i++) asked[i].revents = all[i].revents;
+    if (ready <= 0 || !all[count].revents) return ready;
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += time->tv_sec;
+    until.tv_nsec += time->tv_nsec;
+    if (!hear_bell(&until, 0)) return wait(asked, count, time, mask);
+    return ready - 1;
 }
 
 /* A program that could wait for a descriptor waits for the clock. */
