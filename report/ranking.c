@@ -16,6 +16,7 @@
 #define PART 0.25
 #define LEAST_BYTES 1024    /* a row below both is no finding, */
 #define LEAST_PART 0.001    /* a part of all that there is, or of all that has changed; */
+#define LEFT_OUT_PART 0.1   /* but many such rows may be more than this part together; */
 #define LEAST_CHANGE 1.5    /* nor is a byte more or less, which rounding makes */
 
 /* ---- figures ---- */
@@ -137,35 +138,37 @@ before_by_objects(const void *a, const void *b)
     return before(one, other, compare(one->objects, other->objects));
 }
 
-/* Returns the values below which a row is no finding: of all that there is, or of all that has
- * changed. */
+/* All that there is, or all that has changed. */
 static double
-least_of(const struct report_ranking *ranking)
+all_of(const struct report_ranking *ranking)
 {
-    double all = 0, part;
+    double all = 0;
 
-    if (ranking->look->limit == 0 || strcmp(ranking->unit, "bytes")) return 0;
     for (uint32_t row = 1; row <= ranking->groups->digests.count; row++)
         all += fabs(report_value_of(ranking, row));
-    part = LEAST_PART * all;
+    return all;
+}
+
+/* Returns the value below which a row is no finding. */
+static double
+least_of(const struct report_ranking *ranking, double all)
+{
+    double part = LEAST_PART * all;
+
+    if (ranking->look->limit == 0 || strcmp(ranking->unit, "bytes")) return 0;
     if (part > LEAST_BYTES) part = LEAST_BYTES;
     return ranking->last > 0 && part < LEAST_CHANGE ? LEAST_CHANGE : part;
 }
 
-/* Puts the rows in order. In a difference the rows that shrank come last: there a user sees them
- * without scrolling if all rows are shown. */
-static bool
-rank(struct report_ranking *ranking)
+/* Collects the rows that are not smaller than that. Returns what the others are, added up. */
+static double
+collect(struct report_ranking *ranking, double least)
 {
-    static int (*const orders[])(const void *, const void *) = {
-        [REPORT_SORT_SELF] = before_by_value, [REPORT_SORT_CUMULATIVE] = before_by_cumulative,
-        [REPORT_SORT_OBJECTS] = before_by_objects,
-    };
     const struct report_groups *groups = ranking->groups;
-    double least = least_of(ranking);
+    double left_out = 0;
 
-    ranking->rows = malloc(((size_t)groups->digests.count + 1) * sizeof(*ranking->rows));
-    if (!ranking->rows) return false;
+    ranking->count = ranking->small_count = 0;
+    ranking->small = 0;
     for (uint32_t row = 1; row <= groups->digests.count; row++) {
         struct report_ranked ranked = {
             .row = row,
@@ -181,9 +184,30 @@ rank(struct report_ranking *ranking)
         if (fabs(ranked.value) < least && fabs(ranked.cumulative) < least && !ranked.last) {
             ranking->small_count++;
             ranking->small += ranked.value;
+            left_out += fabs(ranked.value);
         }
         else ranking->rows[ranking->count++] = ranked;
     }
+    return left_out;
+}
+
+/* Puts the rows in order. In a difference the rows that shrank come last: there a user sees them
+ * without scrolling if all rows are shown. Small rows are left out, unless they are much
+ * together. */
+static bool
+rank(struct report_ranking *ranking)
+{
+    static int (*const orders[])(const void *, const void *) = {
+        [REPORT_SORT_SELF] = before_by_value, [REPORT_SORT_CUMULATIVE] = before_by_cumulative,
+        [REPORT_SORT_OBJECTS] = before_by_objects,
+    };
+    const struct report_groups *groups = ranking->groups;
+    double all = all_of(ranking);
+
+    ranking->rows = malloc(((size_t)groups->digests.count + 1) * sizeof(*ranking->rows));
+    if (!ranking->rows) return false;
+    if (collect(ranking, least_of(ranking, all)) > LEFT_OUT_PART * all)
+        collect(ranking, ranking->last > 0 ? LEAST_CHANGE : 0);
     qsort(ranking->rows, ranking->count, sizeof(*ranking->rows), orders[groups->question.sort]);
     return true;
 }

@@ -224,12 +224,13 @@ put_rest(const struct table *table)
     const char *remarks[REPORT_REMARKS_MOST];
     size_t more, count = report_remarks(ranking, remarks);
     double value = report_rest(ranking, &more);
-    char amount[REPORT_AMOUNT_MAX];
+    char amount[REPORT_AMOUNT_MAX], rows[REPORT_COUNT_MAX];
 
     report_amount(amount, value, ranking->unit);
     if (more > 0 || count > 0) putc('\n', table->out);
     if (more > 0) {
-        fprintf(table->out, "%zu more row%s%s (%s shows all): %s\n", more, more == 1 ? "" : "s",
+        report_count(rows, more, "more row", "more rows");
+        fprintf(table->out, "%s%s (%s shows all): %s\n", rows,
                 more > ranking->small_count ? ""
                 : more == 1                 ? ", which is too small to matter"
                                             : ", too small to matter",

@@ -134,12 +134,11 @@ put_rest(const struct markdown *markdown)
     const char *remarks[REPORT_REMARKS_MOST];
     size_t more, count = report_remarks(ranking, remarks);
     double value = report_rest(ranking, &more);
-    char amount[REPORT_AMOUNT_MAX];
+    char amount[REPORT_AMOUNT_MAX], rows[REPORT_COUNT_MAX];
 
     report_amount(amount, value, ranking->unit);
-    if (more > 0) {
-        fprintf(markdown->out, "\n%zu more %s: %s\n", more, more == 1 ? "row" : "rows", amount);
-    }
+    report_count(rows, more, "more row", "more rows");
+    if (more > 0) fprintf(markdown->out, "\n%s: %s\n", rows, amount);
     for (size_t i = 0; i < count; i++) fprintf(markdown->out, "\n%s\n", remarks[i]);
 }
 

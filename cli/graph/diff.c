@@ -149,8 +149,9 @@ cli_graph_diff_text(const struct cli_graph_diff *diff, long limit)
     put_signed(rest);
     printf("%*s  the rest", diff->count > 2 ? (int)(11 * (diff->count + 2)) : 33, "");
     if (shown < diff->row_count) {
-        size_t more = diff->row_count - shown;
-        printf(": %zu more row%s, and smaller changes", more, more == 1 ? "" : "s");
+        char rows[REPORT_COUNT_MAX];
+        report_count(rows, diff->row_count - shown, "more row", "more rows");
+        printf(": %s, and smaller changes", rows);
     }
     putchar('\n');
     return true;

@@ -113,6 +113,17 @@ class TestHeapprofRows < Test::Unit::TestCase
     end
   end
 
+  # As of code that is made anew with a file name of its own each time.
+  def test_many_small_rows_are_a_large_part
+    in_directory do
+      made = ->(count) { (1..count).inject(ProfileBytes.new.type("inuse_space", "bytes").sample(CART, [1_000_000])) { |all, i| all.sample(["/srv/v#{i}.erb:1 View#render"], [500]) } }
+      write("old", made[10])
+      write("new", made[5000])
+      assert_match(/^ *500 B .*View#render .*\n(.*\n)*\n4,970 more rows \(-n 0 shows all\): 2\.37 MB$/, heapprof!("diff", "old", "new", "-g", "function").out)
+      assert_match(/\n4,983 more rows \(-n 0 shows all\): 2\.38 MB$/, heapprof!("top", "new", "-g", "function").out)
+    end
+  end
+
   def test_a_byte_more_or_less_is_no_growth
     in_directory do
       write("old", profile.sample(CART, [1, 500], class: "A").sample(CART, [1, 500], class: "B").sample(CART, [1, 500], class: "C"))
