@@ -88,7 +88,7 @@ value_text(VALUE key, VALUE value)
         break;
       default:
         rb_raise(rb_eArgError, "label: %+"PRIsVALUE" is text, a number, true, false or nil, "
-                 "not a %"PRIsVALUE, key, rb_obj_class(value));
+                 "not of class %"PRIsVALUE, key, rb_obj_class(value));
     }
     int index = rb_enc_get_index(value);
     if (index == rb_utf8_encindex() || index == rb_usascii_encindex()) return value;
@@ -196,8 +196,8 @@ read_labels(uint32_t base, VALUE labels)
     struct reading reading = { .set = base };
 
     if (!RB_TYPE_P(labels, T_HASH))
-        rb_raise(rb_eArgError, "label: give labels, as endpoint: \"/cart\", or a Label, not a "
-                 "%"PRIsVALUE, rb_obj_class(labels));
+        rb_raise(rb_eArgError, "label: give labels, as endpoint: \"/cart\", or a Label, not "
+                 "something of class %"PRIsVALUE, rb_obj_class(labels));
     rb_hash_stlike_foreach(labels, read_known_i, (st_data_t)&all);
     if (all.known) return all.reading;
     rb_hash_foreach(labels, read_i, (VALUE)&reading);
