@@ -53,9 +53,7 @@ vm_p(const struct graph *graph, uint32_t object)
 static bool
 put_way(FILE *out, const struct cli_graph_diff *diff, uint32_t object, bool many)
 {
-    const struct cli_graph *last = last_of(diff);
-
-    return graph_put_way(out, &last->graph, &last->shortest, object, many);
+    return cli_graph_put_way(out, last_of(diff), object, many);
 }
 
 /* An object that is not part of the program's structure, or objects of one pattern. */

@@ -53,6 +53,11 @@ find_trees(struct cli_graph *graph, int trees)
         cli_doing("finding the strongest paths");
         room = graph_shortest(&graph->shortest, &graph->graph, NULL);
     }
+    if (room && graph->dominator_tree.space && graph->shortest.space) {
+        cli_doing("finding what several keep");
+        room = graph_entries_find(&graph->entries, &graph->graph, &graph->dominators,
+                                  &graph->dominator_tree);
+    }
     cli_doing(NULL);
     return room;
 }
@@ -94,6 +99,7 @@ cli_graph_read(const struct cli *cli, const char *path, struct cli_graph *graph,
 void
 cli_graph_free(struct cli_graph *graph)
 {
+    if (graph->entries.space) graph_entries_free(&graph->entries);
     if (graph->dominator_tree.space) graph_tree_free(&graph->dominator_tree);
     if (graph->shortest.space) graph_tree_free(&graph->shortest);
     if (graph->dominators.space) graph_dominators_free(&graph->dominators);
@@ -294,6 +300,17 @@ cli_graph_json_object(struct report_json *json, const struct cli_graph *graph, u
     report_json_member_unsigned(json, "bytes", graph->graph.sizes[object]);
     report_json_member_unsigned(json, "retained", graph->dominators.retained[object]);
     return true;
+}
+
+bool
+cli_graph_put_way(FILE *out, const struct cli_graph *graph, uint32_t object, bool several)
+{
+    bool room = graph_put_way(out, &graph->graph, &graph->shortest, object, several);
+
+    if (!several && graph->entries.space &&
+        graph_entries_several_p(&graph->entries, &graph->graph, &graph->dominators, object))
+        fputs(", among others", out);
+    return room;
 }
 
 bool

@@ -3,6 +3,7 @@
 /* What the commands of `heapprof graph` share: options, the dump in memory, names on the
  * terminal. */
 #include "cli/cli.h"
+#include "graph/entries.h"
 #include "graph/groups.h"
 #include "graph/stuck.h"
 #include "graph/suspects.h"
@@ -28,6 +29,7 @@ struct cli_graph {
     struct graph_dominators dominators;
     struct graph_tree shortest; /* only if the command asked for it, as is dominator_tree */
     struct graph_tree dominator_tree;
+    struct graph_entries entries; /* if it asked for both */
     char   incomplete[HEAPPROF_DUMP_ERROR_MAX]; /* why the dump is incomplete; "" if it is
                                                    complete */
 };
@@ -136,6 +138,10 @@ bool cli_graph_json_object(struct report_json *json, const struct cli_graph *gra
 /* Writes the path to an object as a member of that name. */
 bool cli_graph_json_way(struct report_json *json, const char *key, const struct graph *graph,
                         const struct graph_tree *tree, uint32_t object, bool merged);
+
+/* Writes the strongest path to an object, or to several; of one also whether there are others, if
+ * the command asked for both trees. Returns false if there is no memory. */
+bool cli_graph_put_way(FILE *out, const struct cli_graph *graph, uint32_t object, bool several);
 
 /* What may be a leak, largest first. */
 #define CLI_GRAPH_SUSPECTS_MOST 5

@@ -291,8 +291,7 @@ cli_graph_put_suspect(FILE *out, const struct cli_graph *graph,
     bool room = many ? put_many(&telling) : put_one(&telling);
 
     fputs("; kept alive by ", out);
-    room =
-        graph_put_way(out, &graph->graph, &graph->shortest, suspect->gathered_object, many) && room;
+    room = cli_graph_put_way(out, graph, suspect->gathered_object, many) && room;
     if (running_p(&graph->graph, telling.pattern)) {
         fprintf(out, ": %s not ended", suspect->count > 1 ? "they have" : "it has");
     }

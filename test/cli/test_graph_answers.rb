@@ -56,6 +56,26 @@ class TestHeapprofGraphAnswers < Test::Unit::TestCase
     end
   end
 
+  # To empty one of the two variables frees nothing. A frame is no second holder, and neither is a second reference of the first one.
+  def test_what_two_hold_is_not_told_as_held_by_one
+    in_dumps_of(<<~RUBY) do
+      class Q; end
+      class R; end
+      $pears = $plums = []
+      $nuts = []
+      dump
+      30_000.times { $pears << Q.new; $nuts.push(r = R.new, r) }
+      $nuts.each { break dump }
+    RUBY
+      told = heapprof!("graph", "diff", "1.graph", "2.graph", "--json").json["rows"].map { |row| row["what"] }
+      assert_match(/\Aglobal \$p(ears|lums), among others \(Array\): 30,000 new Q objects/, told.grep(/ Q /).join)
+      assert_match(/\Aglobal \$nuts \(Array\): 30,000 new R objects/, told.grep(/ R /).join)
+      keep = suspects(dump: 2)
+      assert_match(/; kept alive by global \$p(ears|lums), among others(;|\z)/, keep.grep(/ Q /).join)
+      assert_match(/; kept alive by global \$nuts(;|\z)/, keep.grep(/ R /).join)
+    end
+  end
+
   def test_a_leak_beside_a_first_use_has_a_row_of_its_own
     in_dumps_of(<<~RUBY) do
       class Leak; end

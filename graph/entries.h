@@ -1,0 +1,25 @@
+#ifndef GRAPH_ENTRIES_H
+#define GRAPH_ENTRIES_H
+/* Which objects have several ways in. An entry to an object is a firm reference (strength.h) from
+ * what the object does not keep alive itself. */
+#include "graph/tree.h"
+
+struct graph_entries {
+    struct graph_space *space;
+    uint32_t *all;               /* by object: who has the entry to it, or that there are several */
+    size_t    capacity;
+};
+
+/* Finds the entries to all objects. dominator_tree: from graph_dominator_tree. Returns false if
+ * there is no memory. The caller frees entries either way, before the graph. */
+bool graph_entries_find(struct graph_entries *entries, struct graph *graph,
+                        const struct graph_dominators *dominators,
+                        const struct graph_tree *dominator_tree);
+void graph_entries_free(struct graph_entries *entries);
+
+/* True if no single holder outside of the program's structure has the object: to take away one of
+ * its ways is not enough. */
+bool graph_entries_several_p(const struct graph_entries *entries, const struct graph *graph,
+                             const struct graph_dominators *dominators, uint32_t object);
+
+#endif
