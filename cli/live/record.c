@@ -234,7 +234,9 @@ static const struct cli_option options[] = {
       "Which time counts. wall: all that is not idle. cpu: on a processor. gvl: with Ruby's global "
       "lock. off: waiting, and what for" },
     { CLI_STOP, "auto always never", "Which threads to stop while they are read (default: auto)" },
-    { CLI_THREADS, NULL, "Count each thread by itself" },
+    { CLI_THREADS, NULL,
+      "Count each thread by itself, as \"worker [4243]\": its native thread; \"[#2]\" is the "
+      "second thread that was made, and has none of its own" },
     CLI_NATIVE_OPTIONS,
     { CLI_IDLE, NULL,
       "Also count threads that sleep, or wait for other threads or for the network" },
