@@ -128,9 +128,6 @@ bool
 graph_entries_several_p(const struct graph_entries *entries, const struct graph *graph,
                         const struct graph_dominators *dominators, uint32_t object)
 {
-    for (uint32_t at = object; at && !graph_layout(graph, at)->structure;
-         at = dominators->dominators[at]) {
-        if (entries->all[at] == SEVERAL) return true;
-    }
-    return false;
+    while (object && !graph_class(graph, object)) object = dominators->dominators[object];
+    return object && entries->all[object] == SEVERAL;
 }

@@ -61,10 +61,9 @@ TEST(Entries, AreReferencesFromOutside)
         std::vector<bool> several = SeveralOf(shape, i % 100 ? SIZE_MAX : 0);
         for (uint32_t object = 1; object < shape.size(); object++) {
             if (expected.dominators[object] == GRAPH_UNREACHED) continue;
-            bool any = false;
-            for (uint32_t at = object; at; at = expected.dominators[at])
-                any |= EntriesOf(shape, at).size() > 1;
-            ASSERT_EQ(any, several[object]) << object;
+            uint32_t at = object;
+            while (at && !shape.classes[at]) at = expected.dominators[at];
+            ASSERT_EQ(at && EntriesOf(shape, at).size() > 1, several[object]) << object;
         }
     }
 }
@@ -73,14 +72,17 @@ TEST(Entries, OfARingThereIsOne)
 {
     Shape shape(4);
     shape.references = {{1}, {2, 2}, {3}, {1}};
+    shape.classes = {0, 1, 1, 1};
     EXPECT_EQ((std::vector<bool>{false, false, false, false}), SeveralOf(shape));
 }
 
-TEST(Entries, WhoeverIsBehindTheDoorHasThemToo)
+// 4 is a part of 3, and 5 is no part of it.
+TEST(Entries, ThoseOfAPartAreThoseOfItsOwner)
 {
-    Shape shape(5);
-    shape.references = {{1, 2}, {3}, {3}, {4}, {}};
-    EXPECT_EQ((std::vector<bool>{false, false, false, true, true}), SeveralOf(shape));
+    Shape shape(6);
+    shape.references = {{1, 2}, {3}, {3}, {4, 5}, {}, {}};
+    shape.classes = {0, 1, 1, 1, 0, 1};
+    EXPECT_EQ((std::vector<bool>{false, false, false, true, true, false}), SeveralOf(shape));
 }
 
 } // namespace
