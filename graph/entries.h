@@ -18,9 +18,9 @@ bool graph_entries_find(struct graph_entries *entries, struct graph *graph,
 void graph_entries_free(struct graph_entries *entries);
 
 /* True if the object has several entries: to take away the one that is shown frees nothing. An
- * object without a class is a part of the one that keeps it, as the elements of a Queue are. What is
- * further up may have several, too, as the notifier of Rails has; who looks for a leak empties what
- * it holds. */
+ * object without a class is a part of the one that keeps it, as the elements of a Queue are. What
+ * is further up may have several, too, as the notifier of Rails has; who looks for a leak empties
+ * what it holds. */
 bool graph_entries_several_p(const struct graph_entries *entries, const struct graph *graph,
                              const struct graph_dominators *dominators, uint32_t object);
 
