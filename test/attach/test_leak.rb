@@ -41,7 +41,7 @@ class TestHeapprofLeak < Test::Unit::TestCase
   # Runs `heapprof leak` on the process, which works before each dump but the first. Yields after that one.
   def leak(pid, times, input, output, *options)
     bell = Held::Bell.new
-    Open3.popen3(ENVIRONMENT.merge(bell.env), PROGRAM, "leak", "--seconds=60", pid.to_s, *options, **bell.descriptors) do |stdin, out, err, process|
+    Open3.popen3(ENVIRONMENT.merge(bell.env_of_polls), PROGRAM, "leak", "--seconds=60", pid.to_s, *options, **bell.descriptors) do |stdin, out, err, process|
       stdin.close
       bell.begun
       said = [out, err].map { |io| Thread.new { io.read } }
@@ -265,7 +265,7 @@ class TestHeapprofLeak < Test::Unit::TestCase
     [[], ["--requests=10"]].each do |options|
       serve("def work = exit!(true)") do |pid, input,|
         bell = Held::Bell.new
-        Open3.popen3(ENVIRONMENT.merge(bell.env), PROGRAM, "leak", "--seconds=60", *options, pid.to_s, **bell.descriptors) do |stdin, out, err, process|
+        Open3.popen3(ENVIRONMENT.merge(bell.env_of_polls), PROGRAM, "leak", "--seconds=60", *options, pid.to_s, **bell.descriptors) do |stdin, out, err, process|
           stdin.close
           bell.begun
           await_file("heap-#{pid}-1.rbgraph", process)
@@ -300,7 +300,7 @@ class TestHeapprofLeak < Test::Unit::TestCase
     serve(script + "\n$stdout.sync = true") do |pid, input, output|
       bell = Held::Bell.new
       workers = File.read("/proc/#{pid}/task/#{pid}/children").split
-      Open3.popen3(ENVIRONMENT.merge(bell.env), PROGRAM, "leak", workers.last, pid.to_s, pid.to_s, **bell.descriptors) do |stdin, out, err, process|
+      Open3.popen3(ENVIRONMENT.merge(bell.env_of_polls), PROGRAM, "leak", workers.last, pid.to_s, pid.to_s, **bell.descriptors) do |stdin, out, err, process|
         stdin.close
         bell.begun
         said = [out, err].map { |io| Thread.new { io.read } }

@@ -28,6 +28,7 @@ module Held
     end
 
     def env = { "LD_PRELOAD" => Held.library, "HELD_BELL" => "#{@bell.fileno},#{@answers.fileno}" }
+    def env_of_polls = env.merge("HELD_POLLS" => "1")
     def descriptors = { @bell => @bell, @answers => @answers }
     def begun = [@bell, @answers].each(&:close)
 

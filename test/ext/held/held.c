@@ -6,6 +6,7 @@
  *                             When it waits again it answers with a byte. When nobody can ring
  *                             any more, the thread waits for the clock. The byte is a number: so
  *                             many times 10 ms after that moment it is when the thread wakes up.
+ *     HELD_POLLS=1            With HELD_BELL, a ppoll waits for the bell, too. Ruby's own must not.
  *     HELD_STEP=SECONDS       The clock stands still, and each look at it takes so long. With
  *                             HELD_BELL it is at each bell what the thread has waited for.
  *     HELD_COPY=1             The copy of ruby that writes a dump stops (SIGSTOP) before it begins.
@@ -41,7 +42,7 @@
 
 static int bell = -1, answer = -1;
 static int64_t step_ns = -1, stepped_ns; /* -1: the clock goes by itself */
-static bool stop_copy;
+static bool stop_copy, polls;
 static struct timespec read_takes;
 
 static _Thread_local int64_t skipped_ns; /* by the bell */
@@ -116,8 +117,8 @@ ppoll(struct pollfd *asked, nfds_t count, const struct timespec *time, const sig
         dlsym(RTLD_NEXT, "ppoll");
     struct pollfd all[POLLED_MOST];
 
-    answer_bell();
-    if (bell < 0 || !time || count >= POLLED_MOST) return wait(asked, count, time, mask);
+    if (polls) answer_bell();
+    if (bell < 0 || !polls || !time || count >= POLLED_MOST) return wait(asked, count, time, mask);
     memcpy(all, asked, count * sizeof(*all));
     all[count] = (struct pollfd){.fd = bell, .events = POLLIN};
     int ready = wait(all, count + 1, NULL, mask);
@@ -225,4 +226,6 @@ begin(void)
     unsetenv("HELD_BELL");
     unsetenv("HELD_STEP");
     unsetenv("HELD_READ");
+    polls = getenv("HELD_POLLS") != NULL;
+    unsetenv("HELD_POLLS");
 }
