@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/cxx_name.h"
+#include "base/markers.h"
 
 #define BUDGET_BYTES ((size_t)512 << 20)
 #define METHODS_BYTES 1024 /* longer text is cut */
@@ -85,15 +86,12 @@ reader_p(const char *function)
     return matches_p(readers, function);
 }
 
-/* Functions of the collector that call mark functions, or begin to mark: as vm/names/caller_names
- * has them. */
 static bool
 marker_p(const char *function)
 {
-    static const char *const markers[] = {
-        "gc_mark_children*", "gc_mark_stacked_objects*", "gc_marks_*", "gc_start*", "gc_continue*",
-        "mark_roots*", "rb_gc_mark_children*", "rb_gc_mark_roots*", NULL,
-    };
+#define PATTERN(name) name "*",
+    static const char *const markers[] = { HEAPPROF_MARKERS(PATTERN) NULL };
+#undef PATTERN
     return matches_p(markers, function);
 }
 

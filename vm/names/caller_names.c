@@ -12,6 +12,7 @@
  * Runs under the VM lock, except for finding roles. No Ruby allocation, no raise, no GC.
  */
 #include "ruby/ruby.h"
+#include "base/markers.h"
 #include "vm/names/symbol_names.h"
 #include "vm/names/caller_names.h"
 #include "vm/names/demangle.h"
@@ -68,15 +69,12 @@ edge_p(const char *function)
     return begins_p(function, beginnings, numberof(beginnings));
 }
 
-/* The functions of the collector that call mark functions, or begin to mark. memcheck/valgrind has
- * the same list. */
 static bool
 marker_p(const char *function)
 {
-    static const char *const beginnings[] = {
-        "gc_mark_children", "gc_mark_stacked_objects", "gc_marks_", "gc_start", "gc_continue",
-        "mark_roots", "rb_gc_mark_children", "rb_gc_mark_roots",
-    };
+#define BEGINNING(name) name,
+    static const char *const beginnings[] = { HEAPPROF_MARKERS(BEGINNING) };
+#undef BEGINNING
     return begins_p(function, beginnings, numberof(beginnings));
 }
 
