@@ -241,6 +241,13 @@ count_stack(struct record_adding *adding, struct attach_roster_thread *thread,
     return thread->entry != 0;
 }
 
+/* A stack whose innermost frame says what the thread waits for. */
+static uint32_t
+waits_number(struct attach_record *record, uint32_t number, unsigned waits)
+{
+    return attach_record_mark(record, number, attach_record_waits[waits].frame);
+}
+
 /* What the thread waits for, and how long it waited for a processor. */
 static bool
 count_waits(struct record_adding *adding, struct attach_roster_thread *thread,
@@ -250,13 +257,12 @@ count_waits(struct record_adding *adding, struct attach_roster_thread *thread,
     uint64_t queued = stack->queued_ns;
 
     if (queued) {
-        uint32_t queue = attach_record_mark(record, number,
-                                            attach_record_waits[ATTACH_RECORD_QUEUE].frame);
+        uint32_t queue = waits_number(record, number, ATTACH_RECORD_QUEUE);
         if (!count_stack(adding, thread, stack, queue, queued)) return false;
         thread->entry = 0;
     }
     if (stack->waits == ATTACH_WAITS_NOT) return true;
-    number = attach_record_mark(record, number, attach_record_waits[stack->waits].frame);
+    number = waits_number(record, number, stack->waits);
     return count_stack(adding, thread, stack, number, ns > queued ? ns - queued : 0);
 }
 
@@ -273,8 +279,8 @@ left_out(struct attach_record *record)
     return attach_record_mark(record, 0, frames[record->options.mode]);
 }
 
-/* Until now the thread has waited for a processor, for that time, and before for what it waits
- * for. */
+/* The stack's wait for a processor (queued_ns) ends at the look. Before it stands what the thread
+ * waits for. */
 static bool
 waits_in_order(struct record_adding *adding, struct attach_roster_thread *thread,
                const struct attach_look_stack *stack, int64_t ns)
@@ -286,14 +292,13 @@ waits_in_order(struct record_adding *adding, struct attach_roster_thread *thread
     if (queued < ns) {
         uint32_t waits = stack->waits == ATTACH_WAITS_NOT
                              ? left_out(record)
-                             : attach_record_mark(record, number,
-                                                  attach_record_waits[stack->waits].frame);
+                             : waits_number(record, number, stack->waits);
         thread->entry = count_in_order(record, waits, thread, adding->now_ns - queued,
                                        ns - queued);
         if (!thread->entry) return false;
     }
     if (queued == 0) return true;
-    number = attach_record_mark(record, number, attach_record_waits[ATTACH_RECORD_QUEUE].frame);
+    number = waits_number(record, number, ATTACH_RECORD_QUEUE);
     thread->entry = count_in_order(record, number, thread, adding->now_ns, queued);
     return thread->entry != 0;
 }
