@@ -17,8 +17,8 @@ const char *attach_status_line(const char *status, const char *name);
 /* "State:	T (stopped)": the letter; 0 if there is no such line. */
 char attach_status_state(const char *status);
 
-/* Writes "stopped", or "stopped by process 77 (gdb)". Returns false if the process is not stopped,
- * or there is none. */
+/* Writes "stopped", or "stopped by process 77 (gdb)". Returns false if the process runs, or if no
+ * process has that number. */
 bool attach_status_stopped(pid_t pid, char text[ATTACH_STOPPED_MAX]);
 
 /* The last number of "NSpid: 812 14 3": the pid in the process's own namespace. Returns pid if

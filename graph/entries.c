@@ -2,8 +2,8 @@
  * frame, a stack or a cache is no entry, for these soon have others.
  *
  *     root --> A --> B         A has one entry. B has two: from A, and from C. The reference from
- *                 `-> C --> B  D is none, because B keeps D.
- *                      B --> D --> B
+ *              A --> C --> B   D to B is no entry, because B keeps D.
+ *                    B --> D --> B
  *
  * What an object keeps has the numbers that follow its own, in an order of the dominator tree in
  * which each child comes right after its parent, with all that it keeps. */

@@ -6,7 +6,8 @@
 
 struct graph_entries {
     struct graph_space *space;
-    uint32_t *all;               /* by object: who has the entry to it, or that there are several */
+    uint32_t *all;               /* by object: the only one that refers to it from outside, or a
+                                    mark: nobody does, several do (entries.c) */
     size_t    capacity;
 };
 

@@ -160,7 +160,8 @@ least_of(const struct report_ranking *ranking, double all)
     return ranking->last > 0 && part < LEAST_CHANGE ? LEAST_CHANGE : part;
 }
 
-/* Collects the rows that are not smaller than that. Returns what the others are, added up. */
+/* Collects the rows whose value is `least` or more. Returns the sum of all other values, without
+ * their signs. */
 static double
 collect(struct report_ranking *ranking, double least)
 {

@@ -307,7 +307,7 @@ cli_graph_put_way(FILE *out, const struct cli_graph *graph, uint32_t object, boo
 {
     bool room = graph_put_way(out, &graph->graph, &graph->shortest, object, several);
 
-    if (!several && graph->entries.space &&
+    if (!several &&
         graph_entries_several_p(&graph->entries, &graph->graph, &graph->dominators, object))
         fputs(", among others", out);
     return room;

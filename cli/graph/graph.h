@@ -139,8 +139,8 @@ bool cli_graph_json_object(struct report_json *json, const struct cli_graph *gra
 bool cli_graph_json_way(struct report_json *json, const char *key, const struct graph *graph,
                         const struct graph_tree *tree, uint32_t object, bool merged);
 
-/* Writes the strongest path to an object, or to several; of one also whether there are others, if
- * the command asked for both trees. Returns false if there is no memory. */
+/* Writes the strongest path to an object, or to several; of one also whether there are others. The
+ * command has asked for both trees. Returns false if there is no memory. */
 bool cli_graph_put_way(FILE *out, const struct cli_graph *graph, uint32_t object, bool several);
 
 /* What may be a leak, largest first. */

@@ -117,8 +117,9 @@ ppoll(struct pollfd *asked, nfds_t count, const struct timespec *time, const sig
         dlsym(RTLD_NEXT, "ppoll");
     struct pollfd all[POLLED_MOST];
 
-    if (polls) answer_bell();
-    if (bell < 0 || !polls || !time || count >= POLLED_MOST) return wait(asked, count, time, mask);
+    if (!polls) return wait(asked, count, time, mask);
+    answer_bell();
+    if (bell < 0 || !time || count >= POLLED_MOST) return wait(asked, count, time, mask);
     memcpy(all, asked, count * sizeof(*all));
     all[count] = (struct pollfd){.fd = bell, .events = POLLIN};
     int ready = wait(all, count + 1, NULL, mask);
