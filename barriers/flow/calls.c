@@ -1,13 +1,13 @@
 /* calls.c - what a call does to values, and whether it may start a GC.
  *
- *     a function that known.c names     its effect, from the table
+ *     a function that known.c names     its effect: effects.c
  *     a function of the extension       its summary
  *     any other                         it may start a GC, store at each address that it is given,
  *                                       and call each function that it is given
  *
  * A value that is known only by the call that returned it is a conjured one.
  */
-#include "barriers/flow/flow.h"
+#include "barriers/flow/call.h"
 
 #include <string.h>
 
@@ -15,254 +15,6 @@
 #include "barriers/flow/facts.h"
 #include "barriers/flow/globals.h"
 #include "barriers/flow/guards.h"
-
-/* A call that is visited. */
-struct wb_call {
-    struct wb_frame       *frame;
-    struct wb_state       *state;
-    const struct wb_node  *node;
-    struct wb_symbol     **arguments;
-    const struct wb_node **nodes;      /* nodes of the arguments, without casts */
-    unsigned               count;
-    const struct wb_node  *back;       /* the call of Ruby's function that calls this callback,
-                                        * never, once or often; NULL for a plain call */
-};
-
-static struct wb_symbol *
-conjured(const struct wb_call *call, enum wb_symbol_kind kind)
-{
-    return wb_symbol(&call->frame->flow->symbols, kind, call->node, NULL, 0);
-}
-
-static struct wb_symbol *
-argument(const struct wb_call *call, unsigned number)
-{
-    return number < call->count ? call->arguments[number] : conjured(call, WB_S_UNKNOWN);
-}
-
-static const struct wb_node *
-argument_node(const struct wb_call *call, unsigned number)
-{
-    return number < call->count ? call->nodes[number] : NULL;
-}
-
-/* The rb_data_type_t that an argument points to. Returns NULL if it is not known. */
-static struct wb_data_type *
-data_type_argument(const struct wb_call *call, unsigned number)
-{
-    const struct wb_symbol *symbol = argument(call, number);
-
-    return symbol->kind == WB_S_GLOBAL ? ((const struct wb_variable *)symbol->what)->data_type :
-           NULL;
-}
-
-/* ---- objects and their data ---- */
-
-static struct wb_symbol *
-visit_checked_data(const struct wb_call *call)
-{
-    struct wb_symbol *data = wb_data_of(call->frame, call->state, argument(call, 0));
-    struct wb_data_type *data_type = data_type_argument(call, 1);
-
-    if (data_type && !data->data_type && data->kind != WB_S_CONSTANT) data->data_type = data_type;
-    return data;
-}
-
-/* A new object of that type. data: NULL for memory of its own. */
-static struct wb_symbol *
-new_object(const struct wb_call *call, struct wb_data_type *data_type, struct wb_symbol *data)
-{
-    struct wb_flow *flow = call->frame->flow;
-    struct wb_symbol *object = conjured(call, WB_S_FRESH);
-
-    object->data_type = data_type;
-    wb_add_fresh(flow->arena, call->state, object);
-    if (data && data->kind != WB_S_CONSTANT) {
-        if (data->kind != WB_S_PARAMETER && !data->data_type) data->data_type = data_type;
-        wb_replace_data(call->frame, call->state, object, data, NULL, call->node);
-    }
-    else wb_symbol(&flow->symbols, WB_S_DATA, NULL, object, 0)->data_type = data_type;
-    return object;
-}
-
-static struct wb_symbol *
-visit_wrap(const struct wb_call *call)
-{
-    struct wb_data_type *data_type = data_type_argument(call, 2);
-    const struct wb_node *data = argument_node(call, 1);
-
-    if (data_type && data && data->type && wb_pointed(data->type)) {
-        wb_add_owner(call->frame->flow->program, wb_pointed(data->type), data_type, true);
-    }
-    if (!data_type) {
-        wb_note_untyped(argument(call, 1), data, argument_node(call, 2));
-    }
-    return new_object(call, data_type, argument(call, 1));
-}
-
-static struct wb_symbol *
-visit_make(const struct wb_call *call)
-{
-    struct wb_symbol *object = new_object(call, data_type_argument(call, 1), NULL);
-    struct wb_symbol *data = wb_data_of(call->frame, call->state, object);
-
-    if (argument_node(call, 2) && argument_node(call, 2)->child) {
-        wb_learn_owner(call->frame, data, argument_node(call, 2)->child->type);
-    }
-    wb_bind(call->frame->flow->arena, call->state, argument(call, 2), data);
-    return object;
-}
-
-/* An element of the array; it is not known which one. */
-static struct wb_symbol *
-any_element(const struct wb_call *call, struct wb_symbol *array)
-{
-    return wb_symbol(&call->frame->flow->symbols, WB_S_INDEX, NULL, array, -1);
-}
-
-/* The type of the thing whose address is passed: a variable, a field or an array. Returns NULL
- * if the argument is no such address. */
-static const struct wb_type *
-addressed_type(const struct wb_node *node)
-{
-    if (!node) return NULL;
-    if (node->kind == WB_ADDRESS) return node->child ? node->child->type : NULL;
-    return node->type && node->type->kind == WB_ARRAY ? node->type : NULL;
-}
-
-/* The same for any pointer, and whether it is the address of a single thing. */
-static const struct wb_type *
-pointed_type(const struct wb_node *node, bool *single)
-{
-    const struct wb_type *type = addressed_type(node);
-
-    *single = node && node->kind == WB_ADDRESS && node->child;
-    return type || !node || !node->type ? type : node->type->to;
-}
-
-/* memcpy and the like copy things of the type that the first argument points to; where that is a
- * char *, VALUEs if the second one points to such. A pointer to a VALUE that is no address of a
- * single one points to an array of them. */
-static struct wb_symbol *
-visit_copy(const struct wb_call *call)
-{
-    struct wb_symbol *at = argument(call, 0), *from = argument(call, 1);
-    bool single, one;
-    const struct wb_type *type = pointed_type(argument_node(call, 0), &single),
-        *copied = pointed_type(argument_node(call, 1), &one);
-
-    if (!type || type->kind == WB_OTHER) {
-        type = wb_stored_type(at, type, copied);
-        single = one;
-    }
-    if (type && type->kind == WB_VALUE) {
-        if (!single) at = any_element(call, at), from = any_element(call, from);
-        from = wb_load(call->frame, call->state, from);
-    }
-    wb_store(call->frame, call->state, at, type, from, call->node);
-    return argument(call, 0);
-}
-
-/* The key and the value of a table, as far as they are VALUEs in the source. */
-static void
-visit_insert(const struct wb_call *call)
-{
-    struct wb_symbol *address = any_element(call, argument(call, 0));
-
-    for (unsigned i = 1; i < call->count; i++) {
-        const struct wb_node *node = argument_node(call, i);
-        if (!node->type || node->type->kind != WB_VALUE) continue;
-        wb_store(call->frame, call->state, address, node->type, argument(call, i), call->node);
-    }
-}
-
-static const struct wb_type value_type = { .kind = WB_VALUE };
-
-static void
-visit_store_last(const struct wb_call *call)
-{
-    if (call->count < 2) return;
-    wb_store(call->frame, call->state, argument(call, 0), &value_type,
-             argument(call, call->count - 1), call->node);
-}
-
-/* Returns whether the object's barrier counts for the value at that address. Otherwise the value is
- * stored there without a barrier. */
-static bool
-claim(const struct wb_call *call, struct wb_symbol *object, struct wb_symbol *address,
-      struct wb_symbol *value)
-{
-    if (wb_claim(call->frame, call->state, object, address, value)) return true;
-    wb_store(call->frame, call->state, address, &value_type, value, call->node);
-    return false;
-}
-
-static void
-visit_write(const struct wb_call *call)
-{
-    struct wb_symbol *object = argument(call, 0), *address = argument(call, 1),
-        *value = argument(call, 2);
-    bool followed = wb_base_of(address)->kind == WB_S_LOCAL ||
-                    wb_of_parameter_p(address, call->frame->function);
-
-    if (claim(call, object, address, value))
-        wb_note_barriered_store(call->frame, call->state, address, value, call->node);
-    if (followed) wb_bind(call->frame->flow->arena, call->state, address, value);
-    wb_barrier(call->frame, call->state, object, value);
-}
-
-static void
-add_mark(struct wb_frame *frame, struct wb_symbol *value, bool movable)
-{
-    struct wb_objects *mark = WB_NEW(frame->flow->arena, struct wb_objects);
-
-    *mark = (struct wb_objects){ .movable = movable, .object = value,
-                                 .next = frame->summary->marks };
-    frame->summary->marks = mark;
-    wb_note_marked(frame->flow->program, value);
-    if (value->kind == WB_S_LOAD) wb_note_registered(value->of);
-}
-
-/* All elements are marked; the analysis marks one of them, and does not know the number. */
-static void
-visit_mark_array(const struct wb_call *call)
-{
-    add_mark(call->frame, wb_load(call->frame, call->state, any_element(call, argument(call, 0))),
-             false);
-    call->frame->summary->gives = true;
-}
-
-static struct wb_symbol *
-apply_known(const struct wb_call *call, const struct wb_known *known)
-{
-    struct wb_frame *frame = call->frame;
-
-    if (known->collects) wb_gc_point(frame, call->state, call->node->function->name);
-    switch (known->effect) {
-      case WB_CHECKED_DATA: return visit_checked_data(call);
-      case WB_DATA_OF: return wb_data_of(frame, call->state, argument(call, 0));
-      case WB_WRAP: return visit_wrap(call);
-      case WB_ALLOCATE: return new_object(call, data_type_argument(call, 2), NULL);
-      case WB_MAKE: return visit_make(call);
-      case WB_MEMORY: return conjured(call, WB_S_MEMORY);
-      case WB_COPY: return visit_copy(call);
-      case WB_INSERT: visit_insert(call); break;
-      case WB_STORE_LAST: visit_store_last(call); break;
-      case WB_REALLOCATE:
-      case WB_RETURN_FIRST: return argument(call, 0);
-      case WB_WRITE: visit_write(call); break;
-      case WB_WRITTEN: wb_barrier(frame, call->state, argument(call, 0), argument(call, 2)); break;
-      case WB_REMEMBER: wb_barrier(frame, call->state, argument(call, 0), argument(call, 1)); break;
-      case WB_UNPROTECT: wb_unprotect(frame, call->state, argument(call, 0)); break;
-      case WB_MARK: add_mark(frame, argument(call, 0), false); break;
-      case WB_MARK_MOVABLE: add_mark(frame, argument(call, 0), true); break;
-      case WB_MARK_ARRAY: visit_mark_array(call); break;
-      case WB_RETURN_IMMEDIATE: return wb_symbol(&frame->flow->symbols, WB_S_CONSTANT, NULL, NULL,
-                                                 0);
-      case WB_NOTHING: break;
-    }
-    return conjured(call, WB_S_UNKNOWN);
-}
 
 /* ---- functions of ours, by their summaries ---- */
 
@@ -288,7 +40,7 @@ translate_outer(const struct wb_call *call, struct wb_symbol *symbol, struct wb_
         translated = translate(call, symbol->other);
         if (of == translated) return of;
         translated = wb_either(symbols, symbol->what, of, translated);
-        return translated ? translated : conjured(call, WB_S_UNKNOWN);
+        return translated ? translated : wb_conjured(call, WB_S_UNKNOWN);
       case WB_S_LOAD: return wb_load(call->frame, call->state, of);
       case WB_S_FIELD: return wb_field_address(call->frame, of, symbol->what);
       case WB_S_DATA:
@@ -314,8 +66,8 @@ translate(const struct wb_call *call, struct wb_symbol *symbol)
       case WB_S_GLOBAL:
         return symbol;
       case WB_S_PARAMETER:
-        if (symbol->what == call->node->function) return argument(call, (unsigned)symbol->number);
-        return symbol;
+        if (symbol->what != call->node->function) return symbol;
+        return wb_argument(call, (unsigned)symbol->number);
       case WB_S_UNKNOWN:
       case WB_S_FRESH:
       case WB_S_MEMORY:
@@ -360,7 +112,7 @@ static void
 apply_claims(const struct wb_call *call, const struct wb_summary *summary)
 {
     for (const struct wb_claim *each = summary->claims; each; each = each->next) {
-        claim(call, translate(call, each->object), translate(call, each->address),
+        wb_apply_claim(call, translate(call, each->object), translate(call, each->address),
               translate(call, each->value));
     }
 }
@@ -369,7 +121,7 @@ static void
 apply_marks(const struct wb_call *call, const struct wb_summary *summary)
 {
     for (const struct wb_objects *each = summary->marks; each; each = each->next) {
-        add_mark(call->frame, translate(call, each->object), each->movable);
+        wb_add_mark(call->frame, translate(call, each->object), each->movable);
     }
 }
 
@@ -435,7 +187,7 @@ apply_summary(const struct wb_call *call, const struct wb_summary *summary)
         note_parameter(frame, &frame->summary->holds, call->arguments[i]);
     }
     frame->summary->gives |= summary->gives;
-    result = summary->result ? translate(call, summary->result) : conjured(call, WB_S_UNKNOWN);
+    result = summary->result ? translate(call, summary->result) : wb_conjured(call, WB_S_UNKNOWN);
     wb_forget_guards(frame->flow->arena, call->state, result);
     if (summary->collects) {
         struct wb_state before = *call->state;
@@ -481,7 +233,7 @@ invalidate_memory(const struct wb_call *call, struct wb_symbol *address, const s
 
     if (type->constant) return;
     if (type->kind == WB_VALUE) wb_store_escaped(call->frame, call->state, address, call->node);
-    if (type->kind == WB_ARRAY) invalidate_memory(call, any_element(call, address), type->to);
+    if (type->kind == WB_ARRAY) invalidate_memory(call, wb_any_element_of(call, address), type->to);
     if (type->kind != WB_RECORD || record->visiting) return;
     record->visiting = true;
     for (const struct wb_field *field = record->fields; field; field = field->next) {
@@ -497,7 +249,7 @@ invalidate_arguments(const struct wb_call *call, bool outs)
 {
     for (unsigned i = 0; i < call->count; i++) {
         struct wb_symbol *given = call->arguments[i];
-        const struct wb_type *type = addressed_type(call->nodes[i]);
+        const struct wb_type *type = wb_addressed_type(call->nodes[i]);
         if (given->kind == WB_S_LOCAL) {
             wb_bind(call->frame->flow->arena, call->state, given,
                     wb_symbol(&call->frame->flow->symbols, WB_S_UNKNOWN, call->node, given, 0));
@@ -555,8 +307,8 @@ apply_callback(const struct wb_call *call, const struct wb_callback *callback)
     struct wb_function *function = given->function;
     const struct wb_summary *summary = wb_summary_of(call->frame->flow, function);
     const bool of_table = !strncmp(callback->name, "rb_st_", strlen("rb_st_"));
-    struct wb_symbol *element =
-        of_table ? wb_load(call->frame, call->state, any_element(call, argument(call, 0))) : NULL;
+    struct wb_symbol *table = wb_any_element_of(call, wb_argument(call, 0)),
+        *element = of_table ? wb_load(call->frame, call->state, table) : NULL;
     struct wb_call inner = { .frame = call->frame, .state = call->state, .node = given,
                           .back = call->node };
 
@@ -604,7 +356,7 @@ apply_unknown(const struct wb_call *call)
     }
     struct wb_symbol *result = function ? apply_callbacks(call) : NULL;
     invalidate_arguments(call, true);
-    return result ? result : conjured(call, WB_S_UNKNOWN);
+    return result ? result : wb_conjured(call, WB_S_UNKNOWN);
 }
 
 /* ---- arguments ---- */
@@ -670,10 +422,10 @@ wb_visit_call(struct wb_frame *frame, struct wb_state *state, const struct wb_no
     if (!function || wb_may_register_p(function)) note_registered(&call, UINT64_MAX);
     if (function && function->never_returns) {
         wb_sink(frame, state);
-        return conjured(&call, WB_S_UNKNOWN);
+        return wb_conjured(&call, WB_S_UNKNOWN);
     }
     if (function && wb_known_p(function)) {
-        result = apply_known(&call, wb_known_of(function));
+        result = wb_apply_known(&call, wb_known_of(function));
         apply_callbacks(&call);
         if (wb_known_of(function)->effect == WB_NOTHING) {
             invalidate_arguments(&call, false);
@@ -684,7 +436,7 @@ wb_visit_call(struct wb_frame *frame, struct wb_state *state, const struct wb_no
         note_registered(&call, summary->registers);
         result = apply_summary(&call, summary);
     }
-    else if (function == frame->function) result = conjured(&call, WB_S_UNKNOWN);
+    else if (function == frame->function) result = wb_conjured(&call, WB_S_UNKNOWN);
     else result = apply_unknown(&call);
     if (function && call.count == 2) {
         wb_assume_checked(frame, state, node, call.arguments[0]);

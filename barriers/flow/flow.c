@@ -6,7 +6,6 @@
  */
 #include "barriers/flow/flow.h"
 
-#include "barriers/flow/facts.h"
 #include "barriers/flow/guards.h"
 
 /* Of nested loops. Deeper ones are visited once, for the visits double with each level. */
@@ -181,16 +180,6 @@ followed_p(const struct wb_frame *frame, const struct wb_state *state, struct wb
     if (type && type->kind != WB_POINTER && type->kind != WB_VALUE) return false;
     if (type && type->kind == WB_VALUE && cleared_p(at, value)) return true;
     return local || (type && type->kind == WB_POINTER && wb_of_parameter_p(at, frame->function));
-}
-
-const struct wb_type *
-wb_stored_type(const struct wb_symbol *at, const struct wb_type *type, const struct wb_type *stored)
-{
-    const struct wb_field *field = wb_field_of(at);
-
-    if (!stored || stored->kind != WB_VALUE || at->kind == WB_S_LOCAL) return type;
-    if (type && type->kind != WB_OTHER && type->kind != WB_POINTER) return type;
-    return field && !wb_of_values_p(field->type) && !wb_marked_by_any_p(field) ? type : stored;
 }
 
 static void

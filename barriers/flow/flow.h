@@ -110,12 +110,6 @@ void wb_sink(struct wb_frame *frame, struct wb_state *state);
 struct wb_symbol *wb_visit(struct wb_frame *frame, struct wb_state *state,
                            const struct wb_node *node);
 
-/* The type of what is stored at an address of that type: a VALUE also where the source calls it a
- * number or a pointer, as "*(uintptr_t *)slot = (uintptr_t)value". A field of such a type has to be
- * marked. stored: the type of what is stored, without casts; or NULL. */
-const struct wb_type *wb_stored_type(const struct wb_symbol *at, const struct wb_type *type,
-                                     const struct wb_type *stored);
-
 /* ---- conditions.c ---- */
 
 struct wb_condition {
@@ -216,6 +210,12 @@ struct wb_symbol *wb_visit_call(struct wb_frame *frame, struct wb_state *state,
 /* The object that owns the address. Memory that an object's data points to is taken to belong
  * to the object. Returns NULL if the object is not known. */
 struct wb_symbol *wb_parent_of(const struct wb_state *state, struct wb_symbol *address);
+
+/* The type of what is stored at an address of that type: a VALUE also where the source calls it a
+ * number or a pointer, as "*(uintptr_t *)slot = (uintptr_t)value". A field of such a type has to be
+ * marked. stored: the type of what is stored, without casts; or NULL. */
+const struct wb_type *wb_stored_type(const struct wb_symbol *at, const struct wb_type *type,
+                                     const struct wb_type *stored);
 
 /* A thing of that type is stored at an address. from: the VALUE itself, or the address of the
  * struct or array that is copied. */

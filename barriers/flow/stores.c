@@ -491,6 +491,16 @@ copy_aggregate(struct wb_frame *frame, struct wb_state *state, struct wb_symbol 
     frame->flow->copying = outer;
 }
 
+const struct wb_type *
+wb_stored_type(const struct wb_symbol *at, const struct wb_type *type, const struct wb_type *stored)
+{
+    const struct wb_field *field = wb_field_of(at);
+
+    if (!stored || stored->kind != WB_VALUE || at->kind == WB_S_LOCAL) return type;
+    if (type && type->kind != WB_OTHER && type->kind != WB_POINTER) return type;
+    return field && !wb_of_values_p(field->type) && !wb_marked_by_any_p(field) ? type : stored;
+}
+
 void
 wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
          const struct wb_type *type, struct wb_symbol *from, const struct wb_node *node)
