@@ -154,6 +154,7 @@ enum wb_node_kind {
     WB_FUNCTION,    /* its address */
     WB_CLOSURE,     /* a lambda of C++: its function; its code */
     WB_NUMBER,      /* a constant */
+    WB_STRING,      /* name: its text */
     WB_ANY          /* anything else; its children are evaluated */
 };
 

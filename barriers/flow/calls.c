@@ -447,6 +447,6 @@ wb_visit_call(struct wb_frame *frame, struct wb_state *state, const struct wb_no
     }
     if (function && result->kind == WB_S_UNKNOWN) result->string |= wb_returns_string_p(function);
     if (function && (result->kind == WB_S_UNKNOWN || result->kind == WB_S_LOAD))
-        result->immortal |= wb_returns_immortal_p(function);
+        result->immortal |= wb_returns_immortal_p(node);
     return result;
 }

@@ -527,6 +527,7 @@ wb_visit(struct wb_frame *frame, struct wb_state *state, const struct wb_node *n
       case WB_CAST: return visit_cast(frame, state, node);
       case WB_NUMBER:
         return wb_constant_of(&frame->flow->symbols, wb_class_of_number(node->number));
+      case WB_STRING: return wb_constant_of(&frame->flow->symbols, WB_POSITIVE);
       case WB_ANY: return visit_other(frame, state, node);
       case WB_FUNCTION: break;
       default: visit_statement(frame, state, node); break;

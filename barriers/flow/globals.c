@@ -10,6 +10,7 @@
  */
 #include "barriers/flow/globals.h"
 
+#include "barriers/flow/classes.h"
 #include "barriers/known.h"
 
 struct wb_variable *
@@ -131,12 +132,7 @@ returns_number_p(const struct wb_function *function)
 }
 
 bool
-wb_returns_immortal_p(const struct wb_function *function)
+wb_returns_immortal_p(const struct wb_node *call)
 {
-    static const char *const names[] = {
-        "rb_define_class", "rb_define_class_id_under", "rb_define_class_under", "rb_define_module",
-        "rb_define_module_id_under", "rb_define_module_under",
-    };
-
-    return WB_ONE_OF_P(function, names) || returns_number_p(function);
+    return wb_returns_class_of_c_p(call) || returns_number_p(call->function);
 }

@@ -37,6 +37,6 @@ bool wb_known_to_gc_p(const struct wb_symbol *value);
 bool wb_note_held(const struct wb_function *function, unsigned number, struct wb_symbol *value);
 
 /* True if no GC frees or moves what the function returns: a number, or a class that C defines. */
-bool wb_returns_immortal_p(const struct wb_function *function);
+bool wb_returns_immortal_p(const struct wb_node *call);
 
 #endif

@@ -558,9 +558,9 @@ read_kind(struct wb_reader *reader, CXCursor cursor, struct wb_cursors *children
         break;
       case CXCursor_MemberRefExpr: return read_member(reader, cursor);
       case CXCursor_GotoStmt: return read_goto(reader, cursor);
+      case CXCursor_StringLiteral: return wb_read_string(reader, cursor);
       case CXCursor_UnaryExpr: /* sizeof evaluates nothing */
       case CXCursor_SizeOfPackExpr:
-      case CXCursor_StringLiteral:
         node = wb_new_node(reader, WB_NUMBER);
         node->number = 1; /* anything but 0 */
         return node;

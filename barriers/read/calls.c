@@ -26,44 +26,17 @@ called_by(CXCursor cursor, const struct wb_cursors *children)
     return clang_getCursorReferenced(named);
 }
 
-/* libclang evaluates a literal below a conversion, but not a bare one. The name of a method
- * has no escapes. */
-static const char *
-without_quotes(struct wb_reader *reader, const char *literal)
-{
-    size_t length = strlen(literal);
-
-    if (length < 2 || literal[0] != '"') return literal;
-    return wb_name(reader->program,
-                   wb_arena_text(&reader->program->arena, literal + 1, length - 2));
-}
-
 /* A function that is passed behind a name, as to rb_define_method, is a Ruby method of that
  * name. */
 static void
-read_method(struct wb_reader *reader, const struct wb_node *function, CXCursor name)
+read_methods(struct wb_reader *reader, const struct wb_node *arguments)
 {
-    CXCursor literal = wb_innermost(name);
-
-    if (clang_getCursorKind(literal) != CXCursor_StringLiteral) return;
-    const char *text = without_quotes(reader, wb_spelling(reader, literal));
-    struct wb_method *method = WB_NEW(&reader->program->arena, struct wb_method);
-    *method = (struct wb_method){text, function->function, reader->program->methods};
-    reader->program->methods = method;
-}
-
-static void
-read_methods(struct wb_reader *reader, const struct wb_node *arguments,
-             const struct wb_cursors *cursors)
-{
-    size_t at = 0;
-
-    for (const struct wb_node *name = arguments; name && name->next && at < cursors->count;
-         name = name->next, at++) {
+    for (const struct wb_node *name = arguments; name && name->next; name = name->next) {
         const struct wb_node *function = wb_without_casts(name->next);
-        if (name->kind == WB_NUMBER && function->kind == WB_FUNCTION) {
-            read_method(reader, function, cursors->items[at]);
-        }
+        if (name->kind != WB_STRING || function->kind != WB_FUNCTION) continue;
+        struct wb_method *method = WB_NEW(&reader->program->arena, struct wb_method);
+        *method = (struct wb_method){name->name, function->function, reader->program->methods};
+        reader->program->methods = method;
     }
 }
 
@@ -189,7 +162,7 @@ wb_read_call_of(struct wb_reader *reader, CXCursor cursor, CXCursor called, stru
     reader->values = values;
     pass_references(reader, object ? &object->next : &node->child, clang_getCursorType(called));
     reader->values = outer;
-    read_methods(reader, object ? object->next : node->child, arguments);
+    read_methods(reader, object ? object->next : node->child);
     read_callbacks(node->function, node->child);
     node->place = wb_place_of(reader, cursor);
     return node;
@@ -206,7 +179,7 @@ read_pointer_call(struct wb_reader *reader, CXCursor cursor, CXCursor called,
                           wb_new_node(reader, WB_ANY);
     wb_append_code(reader, node, arguments, 0);
     pass_references(reader, &first->next, clang_getCursorType(called));
-    read_methods(reader, first->next, arguments);
+    read_methods(reader, first->next);
     node->place = wb_place_of(reader, cursor);
     return node;
 }

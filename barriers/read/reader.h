@@ -94,6 +94,9 @@ bool wb_of_template_p(CXCursor cursor);
 
 struct wb_node *wb_new_node(struct wb_reader *reader, enum wb_node_kind kind);
 
+/* A string as the source has it, escapes too. Of one that is too long for a name it has no text. */
+struct wb_node *wb_read_string(struct wb_reader *reader, CXCursor literal);
+
 /* A node with one child. */
 struct wb_node *wb_node_around(struct wb_reader *reader, enum wb_node_kind kind,
                                struct wb_node *child);

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes of a string that may be the name of something. */
+#define NAME_MOST 200
+
 /* ---- clang's tree ---- */
 
 const char *
@@ -99,6 +102,24 @@ wb_new_node(struct wb_reader *reader, enum wb_node_kind kind)
     struct wb_node *node = WB_NEW(&reader->program->arena, struct wb_node);
 
     node->kind = kind;
+    return node;
+}
+
+struct wb_node *
+wb_read_string(struct wb_reader *reader, CXCursor literal)
+{
+    struct wb_node *node = wb_new_node(reader, WB_STRING);
+    CXString spelling = clang_getCursorSpelling(literal);
+    const char *text = clang_getCString(spelling);
+    size_t length = strlen(text);
+    char name[NAME_MOST] = "";
+
+    if (length >= 2 && length <= sizeof(name) && text[0] == '"') {
+        memcpy(name, text + 1, length - 2);
+        name[length - 2] = '\0';
+    }
+    node->name = wb_name(reader->program, name);
+    clang_disposeString(spelling);
     return node;
 }
 

@@ -41,7 +41,7 @@ class TestBarriersTypes < Test::Unit::TestCase
 
   # A VALUE in a global or static variable, or in memory that only such a variable leads to, which no GC is told of.
   def test_globals
-    %w[globals.c statics.cpp].each do |name|
+    %w[globals.c classes.c statics.cpp].each do |name|
       path = "#{__dir__}/types/#{name}"
       wanted = File.readlines(path).each_with_index.filter_map { |line, index| line[%r{// unregistered-global (\w+)}, 1]&.then { |variable| [index + 1, variable] } }
       result = barriers("--flags=#{HEADERS}", path)
