@@ -18,6 +18,7 @@ enum wb_effect {
     WB_INSERT,           /* (table, key, value): stores both in the table; also (table, key,
                           * function, value), where the function stores it */
     WB_STORE_LAST,       /* (slot, ..., value): stores */
+    WB_OUT,              /* stores a VALUE, perhaps, at the addresses that it is given */
     WB_WRITE,            /* (object, slot, value): stores, with a barrier */
     WB_WRITTEN,          /* (object, old, value): the barrier of an earlier store */
     WB_REMEMBER,         /* (object, value): the same */
@@ -26,6 +27,8 @@ enum wb_effect {
     WB_MARK_MOVABLE,     /* (value): marks it; the value may move */
     WB_MARK_ARRAY,       /* (start, end) */
     WB_RETURN_FIRST,     /* (value, ...): returns that value */
+    WB_CLASS_OF,         /* (object): returns its class */
+    WB_ENTRY,            /* (array, index): returns an element */
     WB_RETURN_IMMEDIATE  /* returns a VALUE that is no object */
 };
 

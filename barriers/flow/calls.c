@@ -22,7 +22,7 @@
 static void
 note_parameter(const struct wb_frame *frame, uint64_t *parameters, const struct wb_symbol *symbol)
 {
-    if (!wb_of_parameter_p(symbol, frame->function)) return;
+    if (!wb_of_parameter_p(symbol, frame->function) || wb_contents_p(symbol)) return;
     while (symbol->of) symbol = symbol->of;
     if (symbol->number < 64) *parameters |= UINT64_C(1) << symbol->number;
 }
@@ -69,6 +69,8 @@ translate(const struct wb_call *call, struct wb_symbol *symbol)
         if (symbol->what != call->node->function) return symbol;
         return wb_argument(call, (unsigned)symbol->number);
       case WB_S_UNKNOWN:
+        if (wb_contents_p(symbol)) return wb_contents(symbols, translate(call, symbol->of));
+        /* fallthrough */
       case WB_S_FRESH:
       case WB_S_MEMORY:
         translated = wb_symbol(symbols, symbol->kind, call->node, symbol, 0);
@@ -427,8 +429,9 @@ wb_visit_call(struct wb_frame *frame, struct wb_state *state, const struct wb_no
     if (function && wb_known_p(function)) {
         result = wb_apply_known(&call, wb_known_of(function));
         apply_callbacks(&call);
-        if (wb_known_of(function)->effect == WB_NOTHING) {
-            invalidate_arguments(&call, false);
+        enum wb_effect effect = wb_known_of(function)->effect;
+        if (effect == WB_NOTHING || effect == WB_OUT) {
+            invalidate_arguments(&call, effect == WB_OUT);
             note_escaped(&call);
         }
     }

@@ -202,6 +202,19 @@ visit_mark_array(const struct wb_call *call)
     call->frame->summary->gives = true;
 }
 
+/* The same index of the same Array is taken to be the same element. */
+static struct wb_symbol *
+visit_element(const struct wb_call *call)
+{
+    struct wb_symbols *symbols = &call->frame->flow->symbols;
+    const struct wb_node *index = wb_argument_node(call, 1);
+    bool number = index && index->kind == WB_NUMBER;
+    const void *name = index && index->kind == WB_VARIABLE ? index->variable : (const void *)index;
+
+    return wb_contents(symbols, wb_symbol(symbols, WB_S_INDEX, number ? NULL : name,
+                                          wb_argument(call, 0), number ? index->number : -1));
+}
+
 struct wb_symbol *
 wb_apply_known(const struct wb_call *call, const struct wb_known *known)
 {
@@ -221,6 +234,8 @@ wb_apply_known(const struct wb_call *call, const struct wb_known *known)
       case WB_STORE_LAST: visit_store_last(call); break;
       case WB_REALLOCATE:
       case WB_RETURN_FIRST: return first;
+      case WB_CLASS_OF: return wb_contents(&frame->flow->symbols, first);
+      case WB_ENTRY: return visit_element(call);
       case WB_WRITE: visit_write(call); break;
       case WB_WRITTEN: wb_barrier(frame, call->state, first, wb_argument(call, 2)); break;
       case WB_REMEMBER: wb_barrier(frame, call->state, first, wb_argument(call, 1)); break;
@@ -230,6 +245,7 @@ wb_apply_known(const struct wb_call *call, const struct wb_known *known)
       case WB_MARK_ARRAY: visit_mark_array(call); break;
       case WB_RETURN_IMMEDIATE: return wb_symbol(&frame->flow->symbols, WB_S_CONSTANT, NULL, NULL,
                                                  0);
+      case WB_OUT:
       case WB_NOTHING: break;
     }
     return wb_conjured(call, WB_S_UNKNOWN);

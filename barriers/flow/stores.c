@@ -330,6 +330,9 @@ why_harmless(const struct wb_state *state, const struct wb_store *store)
     }
     if (parent && wb_unprotected_p(state, parent)) return "the object is not protected any more";
     if (value == parent) return "the object refers to itself";
+    if (parent && wb_contents_p(value) && value->of == parent) {
+        return "the object holds the value already";
+    }
     if (value->kind != WB_S_LOAD) return NULL;
     if (wb_base_of(value->of)->kind == WB_S_GLOBAL) return "a global variable holds the value, too";
     if (parent && wb_parent_of(state, value->of) == parent) {

@@ -66,6 +66,20 @@ wb_symbol(struct wb_symbols *symbols, enum wb_symbol_kind kind, const void *what
     return *place = symbol;
 }
 
+static const char contents[] = "contents";
+
+struct wb_symbol *
+wb_contents(struct wb_symbols *symbols, struct wb_symbol *place)
+{
+    return wb_symbol(symbols, WB_S_UNKNOWN, contents, place, 0);
+}
+
+bool
+wb_contents_p(const struct wb_symbol *value)
+{
+    return value->kind == WB_S_UNKNOWN && value->what == contents && value->of;
+}
+
 /* How many origins the value may have. Returns 0 if one is not known. */
 static unsigned
 count_origins(const struct wb_symbol *symbol)

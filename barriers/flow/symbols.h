@@ -49,6 +49,11 @@ struct wb_symbols {
 struct wb_symbol *wb_symbol(struct wb_symbols *symbols, enum wb_symbol_kind kind, const void *what,
                             struct wb_symbol *of, int64_t number);
 
+/* What an object of Ruby's own holds: an element, at an index of an Array; or its class, at the
+ * object itself. It is an unknown value. */
+struct wb_symbol *wb_contents(struct wb_symbols *symbols, struct wb_symbol *place);
+bool wb_contents_p(const struct wb_symbol *value);
+
 /* One of two values, at a place; each may be one of two itself. Returns NULL if an origin is not
  * known, or if there are too many. */
 struct wb_symbol *wb_either(struct wb_symbols *symbols, const void *place, struct wb_symbol *one,
