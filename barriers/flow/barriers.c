@@ -30,6 +30,55 @@ element_p(const struct wb_store *store, const struct wb_symbol *value)
            (from->kind == WB_S_LOAD && among_elements_p(from->of, value->of));
 }
 
+static bool
+waits_p(const struct wb_stores *stores, const struct wb_store *store)
+{
+    while (stores && stores->store != store) stores = stores->next;
+    return stores != NULL;
+}
+
+/* True if both are in the same array, at any index. */
+static bool
+in_one_array_p(const struct wb_symbol *one, const struct wb_symbol *other)
+{
+    for (;; one = one->of, other = other->of) {
+        while (one->kind == WB_S_INDEX) one = one->of;
+        while (other->kind == WB_S_INDEX) other = other->of;
+        if (one == other) return true;
+        if (one->kind != other->kind || !one->of || !other->of) return false;
+        if (one->what != other->what || one->number != other->number) return false;
+    }
+}
+
+/* True for an element that is another one each time around a loop: at the index of a variable, or
+ * where a pointer is. */
+static bool
+of_each_p(const struct wb_symbol *value)
+{
+    const struct wb_field *field;
+    bool array = false;
+
+    if (value->kind != WB_S_LOAD && !wb_contents_p(value)) return false;
+    for (const struct wb_symbol *at = value->of; at; at = at->of) {
+        if (at->kind == WB_S_INDEX && at->number < 0) return true;
+    }
+    if (value->kind != WB_S_LOAD || value->of->kind == WB_S_INDEX) return false;
+    field = wb_field_of(value->of);
+    if (field) array = field->type->kind == WB_ARRAY;
+    return field ? array : value->of->kind != WB_S_LOCAL && value->of->kind != WB_S_GLOBAL;
+}
+
+/* True if there is a barrier for each element of an array, and the store is one of those before it:
+ * of an element of that array, or into one. */
+static bool
+told_of_each_p(const struct wb_store *store, const struct wb_symbol *value,
+               const struct wb_stores *before)
+{
+    if (!waits_p(before, store)) return false;
+    return in_one_array_p(store->value, value) ||
+           (value->kind == WB_S_LOAD && in_one_array_p(store->address, value->of));
+}
+
 /* True for p->self, where p is the object's data. */
 static bool
 itself_p(const struct wb_state *state, const struct wb_symbol *object,
@@ -40,29 +89,26 @@ itself_p(const struct wb_state *state, const struct wb_symbol *object,
     return field && field->itself && wb_parent_of(state, object->of) == parent;
 }
 
+/* before: the stores before a barrier for each element of an array; NULL for any other barrier. */
 static bool
 answers_p(const struct wb_state *state, const struct wb_store *store,
-          const struct wb_symbol *object, const struct wb_symbol *value)
+          const struct wb_symbol *object, const struct wb_symbol *value,
+          const struct wb_stores *before)
 {
     const struct wb_symbol *parent = wb_parent_of(state, store->address);
 
     if (object && parent && parent != object && !itself_p(state, object, parent)) return false;
     return !value || value == store->value || element_p(store, value) ||
+           told_of_each_p(store, value, before) ||
            (value->kind == WB_S_LOAD && value->of == store->address);
 }
 
-static bool
-waits_p(const struct wb_stores *stores, const struct wb_store *store)
-{
-    while (stores && stores->store != store) stores = stores->next;
-    return stores != NULL;
-}
-
-/* Drops the stores that a barrier answers. object, value NULL: any. by: those alone that it has
- * stored; NULL: all. */
+/* Drops the stores that a barrier answers. object, value NULL: any. before: as above. by: those
+ * alone that it has stored; NULL: all. */
 static void
 remove_answered(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
-                struct wb_symbol *value, const struct wb_condition *by)
+                struct wb_symbol *value, const struct wb_stores *before,
+                const struct wb_condition *by)
 {
     const struct wb_stores *stores = state->stores;
 
@@ -71,7 +117,8 @@ remove_answered(struct wb_frame *frame, struct wb_state *state, struct wb_symbol
         const struct wb_store *store = stores->store;
         bool others = by && (waits_p(by->earlier, store) || !waits_p(by->stored, store) ||
                              wb_guarded_classes(store, by->truth) != WB_ANY_CLASS);
-        if (others || wb_ownerless_p(state, store) || !answers_p(state, store, object, value))
+        if (others || wb_ownerless_p(state, store) ||
+            !answers_p(state, store, object, value, before))
             wb_add_store(frame->flow->arena, &state->stores, store);
     }
 }
@@ -129,18 +176,21 @@ wb_claim(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol 
 
 static void
 note_claims(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *object,
-            struct wb_symbol *value)
+            struct wb_symbol *value, const struct wb_stores *before)
 {
     for (const struct wb_stores *stores = state->stores; stores; stores = stores->next) {
         const struct wb_store *store = stores->store;
-        if (wb_ownerless_p(state, store) || !answers_p(state, store, object, value)) continue;
+        if (wb_ownerless_p(state, store) || !answers_p(state, store, object, value, before)) {
+            continue;
+        }
         wb_claim(frame, state, object, store->address, store->value);
     }
 }
 
-void
-wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
-           struct wb_symbol *value)
+/* each: as in wb_objects. */
+static void
+note_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
+             struct wb_symbol *value, const struct wb_stores *before, bool each)
 {
     struct wb_objects *barriers_seen = WB_NEW(frame->flow->arena, struct wb_objects);
 
@@ -150,14 +200,31 @@ wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *obj
     if (object && value && lasting_p(value)) {
         wb_add_told(frame->flow->arena, state, object, value);
     }
-    if (object) note_claims(frame, state, object, value);
-    remove_answered(frame, state, object, value, NULL);
+    if (object) note_claims(frame, state, object, value, before);
+    remove_answered(frame, state, object, value, before, NULL);
     if (!state->collected && wb_of_parameter_p(object, frame->function)) {
         struct wb_objects *barrier = WB_NEW(frame->flow->arena, struct wb_objects);
-        *barrier = (struct wb_objects){ .object = object, .data = value,
+        *barrier = (struct wb_objects){ .object = object, .data = value, .each = each,
                                         .next = frame->summary->barriers };
         frame->summary->barriers = barrier;
     }
+}
+
+void
+wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
+           struct wb_symbol *value)
+{
+    bool each = frame->loops > 0 && value && of_each_p(value);
+
+    note_barrier(frame, state, object, value, each ? frame->before_loop : NULL, each);
+}
+
+void
+wb_barrier_of_call(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
+                   struct wb_symbol *value, bool each)
+{
+    if (!each) wb_barrier(frame, state, object, value);
+    else note_barrier(frame, state, object, value, state->stores, true);
 }
 
 /* Variables that have the value have a constant from here on. */
@@ -178,7 +245,7 @@ void
 wb_assume_no_object(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
                     struct wb_symbol *value)
 {
-    remove_answered(frame, state, object, value, NULL);
+    remove_answered(frame, state, object, value, NULL, NULL);
     if (value) forget_value(frame, state, value);
 }
 
@@ -186,12 +253,12 @@ void
 wb_assume_not_stored(struct wb_frame *frame, struct wb_state *state,
                      const struct wb_condition *condition, const struct wb_objects *barrier)
 {
-    remove_answered(frame, state, barrier->object, barrier->data, condition);
+    remove_answered(frame, state, barrier->object, barrier->data, NULL, condition);
 }
 
 void
 wb_unprotect(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object)
 {
-    remove_answered(frame, state, object, NULL, NULL);
+    remove_answered(frame, state, object, NULL, NULL, NULL);
     wb_add_unprotected(frame->flow->arena, state, object);
 }

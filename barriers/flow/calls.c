@@ -175,7 +175,8 @@ apply_summary(const struct wb_call *call, const struct wb_summary *summary)
     struct wb_symbol *result;
 
     for (const struct wb_objects *each = summary->barriers; each; each = each->next) {
-        wb_barrier(frame, call->state, translate(call, each->object), translate(call, each->data));
+        wb_barrier_of_call(frame, call->state, translate(call, each->object),
+                           translate(call, each->data), each->each);
     }
     apply_claims(call, summary);
     apply_marks(call, summary);

@@ -290,13 +290,16 @@ static void
 visit_loop(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     struct wb_state before = *state, left = { .dead = true };
+    const struct wb_stores *before_outer = frame->before_loop;
 
     frame->loops++;
+    frame->before_loop = before.stores;
     visit_loop_body(frame, state, node, &left);
     if (frame->loops <= LOOPS_VISITED_TWICE && !state->dead) {
         visit_loop_body(frame, state, node, &left);
     }
     frame->loops--;
+    frame->before_loop = before_outer;
     wb_join_states(&frame->flow->symbols, state, &left);
     if (state->dead) *state = before;
 }

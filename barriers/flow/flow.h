@@ -91,6 +91,7 @@ struct wb_frame {
     const struct wb_objects *barriers_seen;  /* objects that had a barrier so far, the latest
                                               * first */
     unsigned            loops;        /* around the node that is visited */
+    const struct wb_stores *before_loop; /* that waited when the innermost one began */
     bool                exempt;       /* it runs in a GC: its stores need no barrier */
     bool                escapes;      /* it may be called from code that is not read */
     struct wb_variable  result;       /* holds what is known of the result as a number */
@@ -260,6 +261,10 @@ void wb_end_function(struct wb_frame *frame, struct wb_state *state);
 /* A barrier for that object and value. value NULL: any. */
 void wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
                 struct wb_symbol *value);
+
+/* The same by a called function. each: as in wb_objects. */
+void wb_barrier_of_call(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
+                        struct wb_symbol *value, bool each);
 
 /* A value is stored at the address, and the object's barrier is called for it. Returns false if the
  * address is another object's: then that barrier does not count. If only the callers know whose the

@@ -54,6 +54,8 @@ struct wb_stores {
 /* A list of objects; what data means depends on the list. */
 struct wb_objects {
     bool                     movable;       /* of marked values: not pinned */
+    bool                     each;          /* of a barrier: for each element of an array, not for
+                                             * the value alone */
     struct wb_symbol        *object, *data; /* data: what it was given, or the value of a
                                              * barrier; or NULL */
     struct wb_data_type     *data_type;     /* of an object that got memory; NULL if not known */
