@@ -165,9 +165,9 @@ cleared_p(struct wb_symbol *at, const struct wb_symbol *value)
            (base->kind == WB_S_LOAD || base->kind == WB_S_PARAMETER);
 }
 
-/* True if the analysis keeps what is stored at the address: a variable, or a pointer that the
- * function returns through a parameter. A number or a char * is kept if it is an address, or says
- * something of a store. */
+/* True if the analysis keeps what is stored at the address: a variable, a pointer that the function
+ * returns through a parameter, or one from new memory to new memory. A number or a char * is kept
+ * if it is an address, or says something of a store. */
 static bool
 followed_p(const struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *at,
            const struct wb_type *type, const struct wb_symbol *value)
@@ -179,6 +179,7 @@ followed_p(const struct wb_frame *frame, const struct wb_state *state, struct wb
     }
     if (type && type->kind != WB_POINTER && type->kind != WB_VALUE) return false;
     if (type && type->kind == WB_VALUE && cleared_p(at, value)) return true;
+    if (wb_base_of(at)->kind == WB_S_MEMORY && value->kind == WB_S_MEMORY) return true;
     return local || (type && type->kind == WB_POINTER && wb_of_parameter_p(at, frame->function));
 }
 

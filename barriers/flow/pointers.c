@@ -63,6 +63,20 @@ move_memory(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *ad
 
 /* ---- all of them ---- */
 
+/* The object's is also the new memory that this new memory points to. */
+static void
+adopt_memory(struct wb_frame *frame, struct wb_state *state, const struct wb_symbol *memory,
+             const struct wb_node *node)
+{
+    for (const struct wb_binding *each = state->bindings; each; each = each->next) {
+        const struct wb_field *field = wb_field_of(each->address);
+        if (!field || field->type->kind != WB_POINTER || each->value->kind != WB_S_MEMORY) continue;
+        if (wb_base_of(each->address) != memory) continue;
+        if (wb_bound(state, each->address) != each->value) continue;
+        wb_store_pointer(frame, state, each->address, field->type, each->value, node);
+    }
+}
+
 /* True for the address of a link, as &node->next, that the type's mark function goes along. */
 static bool
 link_p(const struct wb_symbol *value, const struct wb_data_type *data_type)
@@ -94,6 +108,7 @@ store_one(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *addr
     else if (!wb_wrapped_in(state, base)) {
         wb_add_wrapped(frame->flow->arena, state, object, base, data_type);
         adopt_stores(frame, state, base);
+        adopt_memory(frame, state, base, node);
     }
 }
 

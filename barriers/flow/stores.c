@@ -372,12 +372,25 @@ note_itself(const struct wb_symbol *address)
     if (field) field->itself = true;
 }
 
+/* True for "p->a = rb_gc_location(p->b)": a slip of the pen, which does not update p->a. */
+static bool
+of_another_field_p(const struct wb_store *store)
+{
+    struct wb_symbol *from = store->value->kind == WB_S_LOAD ? store->value->of : NULL;
+    const struct wb_field *field = from ? wb_field_of(from) : NULL;
+
+    return field && field != wb_field_of(store->address) &&
+           wb_base_of(from) == wb_base_of(store->address);
+}
+
 static void
 enter_store(struct wb_frame *frame, struct wb_state *state, struct wb_store *store)
 {
-    if (frame->exempt) wb_note_update(frame, state, store->address);
-    else note_place(frame, state, store->address, store->function, &store->place);
-    if (frame->exempt) return;
+    if (frame->exempt) {
+        if (!of_another_field_p(store)) wb_note_update(frame, state, store->address);
+        return;
+    }
+    note_place(frame, state, store->address, store->function, &store->place);
     if (frame->flow->reporting) wb_note_global(store->address, store->value, &store->place);
     if (wb_bound(state, store->address)) {
         wb_bind(frame->flow->arena, state, store->address, store->value);

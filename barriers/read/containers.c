@@ -208,9 +208,12 @@ read_container_call(struct wb_reader *reader, CXCursor call, struct wb_node *con
     }
     if (wb_among_p(name, putting)) return wb_read_insertion(reader, call, container, name);
     if (count <= (int)first) return container; /* it is cleared, or asked for something */
-    CXCursor value = clang_Cursor_getArgument(call, first);
-    if (!strcmp(name, "operator=")) return wb_read_replacement(reader, call, container, value);
-    if (!strcmp(name, "swap") || !strcmp(name, "merge") || !strcmp(name, "splice")) {
+    bool splices = !strncmp(name, "splice", strlen("splice")) && count > (int)first + 1;
+    CXCursor value = clang_Cursor_getArgument(call, first + splices); /* behind a position */
+    if (splices || !strcmp(name, "merge") || !strcmp(name, "operator=")) {
+        return wb_read_replacement(reader, call, container, value);
+    }
+    if (!strcmp(name, "swap")) {
         return wb_exchange(reader, call, container, wb_read_code(reader, value), true);
     }
     return wb_read_evaluation(reader, call, container, first);

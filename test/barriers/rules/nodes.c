@@ -254,6 +254,91 @@ queue_push_with_barrier(VALUE self, VALUE value)
     return self;
 }
 
+/* ---- new memory that new memory leads to ---- */
+
+struct inner {
+    VALUE value;
+};
+
+struct outer {
+    struct inner *inner;
+    VALUE         name;
+};
+
+struct holder {
+    struct outer *outer;
+};
+
+static void
+holder_mark(void *data)
+{
+    struct holder *holder = data;
+
+    if (!holder->outer) return;
+    rb_gc_mark(holder->outer->name);
+    if (holder->outer->inner) rb_gc_mark(holder->outer->inner->value);
+}
+
+static const rb_data_type_t holder_type = {
+    "holder", {holder_mark, RUBY_DEFAULT_FREE}, 0, 0,
+    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
+};
+
+VALUE
+two_levels(VALUE self, VALUE value)
+{
+    struct holder *holder = rb_check_typeddata(self, &holder_type);
+    struct outer *outer = ALLOC(struct outer);
+    struct inner *inner = ALLOC(struct inner);
+
+    inner->value = value; // error value
+    outer->inner = inner;
+    outer->name = Qnil;
+    holder->outer = outer;
+    return self;
+}
+
+VALUE
+two_levels_by_their_pointers(VALUE self, VALUE value)
+{
+    struct holder *holder = rb_check_typeddata(self, &holder_type);
+    struct outer *outer = ALLOC(struct outer);
+
+    outer->name = Qnil;
+    outer->inner = ALLOC(struct inner);
+    outer->inner->value = value; // error value
+    holder->outer = outer;
+    return self;
+}
+
+VALUE
+two_levels_with_a_barrier(VALUE self, VALUE value)
+{
+    struct holder *holder = rb_check_typeddata(self, &holder_type);
+    struct outer *outer = ALLOC(struct outer);
+    struct inner *inner = ALLOC(struct inner);
+
+    inner->value = value;
+    outer->inner = inner;
+    outer->name = Qnil;
+    holder->outer = outer;
+    RB_OBJ_WRITTEN(self, Qundef, value);
+    return self;
+}
+
+VALUE
+two_levels_that_are_freed(VALUE self, VALUE value)
+{
+    struct outer *outer = ALLOC(struct outer);
+    struct inner *inner = ALLOC(struct inner);
+
+    inner->value = value;
+    outer->inner = inner;
+    xfree(inner);
+    xfree(outer);
+    return self;
+}
+
 void
 Init_nodes(void)
 {

@@ -296,6 +296,47 @@ static const rb_data_type_t stale_type = // moved-reference reference
 static const rb_data_type_t forgetful_type = // unmarked-reference reference
     { "forgetful", { update_nothing, RUBY_DEFAULT_FREE }, 0, 0, RUBY_TYPED_WB_PROTECTED };
 
+/* A slip of the pen: the compact function updates one field twice, or from another field. */
+struct twins {
+    VALUE one, other, third;
+};
+
+static void
+mark_twins(void *pointer)
+{
+    struct twins *twins = pointer;
+
+    rb_gc_mark_movable(twins->one);
+    rb_gc_mark_movable(twins->other);
+    rb_gc_mark_movable(twins->third);
+}
+
+static void
+update_twins(void *pointer)
+{
+    struct twins *twins = pointer;
+    VALUE third = rb_gc_location(twins->third);
+
+    twins->one = rb_gc_location(twins->one);
+    twins->other = rb_gc_location(twins->one);
+    twins->third = third;
+}
+
+static const rb_data_type_t twins_type = // moved-reference other
+    { "twins", { mark_twins, RUBY_DEFAULT_FREE, NULL, update_twins }, 0, 0,
+      RUBY_TYPED_WB_PROTECTED };
+
+VALUE
+store_twins(VALUE self, VALUE one, VALUE other, VALUE third)
+{
+    struct twins *twins = rb_check_typeddata(self, &twins_type);
+
+    RB_OBJ_WRITE(self, &twins->one, one);
+    RB_OBJ_WRITE(self, &twins->other, other);
+    RB_OBJ_WRITE(self, &twins->third, third);
+    return self;
+}
+
 VALUE
 store_shared(VALUE self, VALUE pinned, VALUE forgetful, VALUE value)
 {
