@@ -256,6 +256,29 @@ wb_assume_not_stored(struct wb_frame *frame, struct wb_state *state,
     remove_answered(frame, state, barrier->object, barrier->data, NULL, condition);
 }
 
+static bool
+copied_with_p(const struct wb_store *store, const struct wb_symbol *tagged)
+{
+    struct wb_symbol *from = store->value->kind == WB_S_LOAD ? store->value->of : NULL;
+
+    return store->copied &&
+           (wb_base_of(store->address) == tagged || (from && wb_base_of(from) == tagged));
+}
+
+void
+wb_assume_not_tagged(struct wb_frame *frame, struct wb_state *state,
+                     const struct wb_symbol *tagged, const struct wb_objects *barrier)
+{
+    const struct wb_stores *stores = state->stores;
+
+    state->stores = NULL;
+    for (; stores; stores = stores->next) {
+        if (wb_ownerless_p(state, stores->store) || !copied_with_p(stores->store, tagged) ||
+            !answers_p(state, stores->store, barrier->object, barrier->data, NULL))
+            wb_add_store(frame->flow->arena, &state->stores, stores->store);
+    }
+}
+
 void
 wb_unprotect(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object)
 {

@@ -6,9 +6,10 @@
  *     if (v != Qnil && !RB_FIXNUM_P(v)) RB_OBJ_WRITTEN(...);           v is tested somehow
  *     if (self) RB_OBJ_WRITTEN(self, Qundef, v);                       the object is tested
  *     if (set.insert(v).second) RB_OBJ_WRITTEN(self, Qundef, v);       what it stores, or not
+ *     *p = *q; if (p->kind == 1) RB_OBJ_WRITTEN(self, Qundef, p->v);   whether a union has one
  *
  * Any operator may stand in the second and third case, and one with a single operand is taken to be
- * "!". There the branch with the barrier is the one that has an object. In the last case truth.c
+ * "!". There the branch with the barrier is the one that has an object. In the fifth case truth.c
  * knows better, if it knows the function.
  */
 #include <string.h>
@@ -96,6 +97,29 @@ tested_value(struct wb_frame *frame, struct wb_state *state, const struct wb_nod
                                 tested_value(frame, state, child, only_tests);
         if (found && one && found != one) return NULL;
         if (one) found = one;
+    }
+    return found;
+}
+
+/* The struct of which a condition tests a number, as "p->kind == 1", or which it passes to a
+ * function. Returns NULL if there is none. */
+static const struct wb_symbol *
+tagged_struct(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
+{
+    const struct wb_symbol *found = NULL;
+    const struct wb_type *type = node->type;
+    struct wb_symbol *value;
+
+    if (node->kind == WB_MEMBER && (!type || type->kind == WB_OTHER)) {
+        value = wb_visit(frame, state, node);
+        return value->kind == WB_S_LOAD ? wb_base_of(value->of) : NULL;
+    }
+    if (node->kind == WB_VARIABLE && type && type->kind == WB_POINTER) {
+        return wb_base_of(wb_visit(frame, state, node));
+    }
+    if (node->kind != WB_ANY && node->kind != WB_CAST && node->kind != WB_CALL) return NULL;
+    for (node = node->child; node && !found; node = node->next) {
+        found = tagged_struct(frame, state, node);
     }
     return found;
 }
@@ -206,6 +230,7 @@ wb_read_condition(struct wb_frame *frame, struct wb_condition *condition,
     struct wb_symbol *tested = tested_value(frame, condition->state, node, true);
 
     condition->object = tested_value(frame, condition->state, node, false);
+    condition->tagged = tagged_struct(frame, condition->state, node);
     read_test(frame, condition, node, true);
     condition->sure = condition->value != NULL;
     if (!condition->sure) condition->value = tested;
@@ -238,6 +263,7 @@ assume_none_elsewhere(struct wb_frame *frame, const struct wb_condition *conditi
         if (condition->value && !condition->sure && barriers->data == condition->value) {
             wb_assume_no_object(frame, other, barriers->object, condition->value);
         }
+        if (condition->tagged) wb_assume_not_tagged(frame, other, condition->tagged, barriers);
         wb_assume_not_stored(frame, other, condition, barriers);
     }
 }

@@ -116,6 +116,7 @@ struct wb_symbol *wb_visit(struct wb_frame *frame, struct wb_state *state,
 struct wb_condition {
     struct wb_symbol        *value;     /* the VALUE that is tested; NULL if there is none */
     struct wb_symbol        *object;    /* the same, by any test */
+    const struct wb_symbol  *tagged;    /* the struct whose field is tested, a number; or NULL */
     bool                     sure;      /* the branch in which value is an object is known */
     bool                     object_if; /* what the condition is there */
     const struct wb_symbol  *truth;     /* the condition itself */
@@ -280,6 +281,11 @@ void wb_assume_no_object(struct wb_frame *frame, struct wb_state *state, struct 
 /* The barrier is on the other path: what the condition itself has stored there, it has not here. */
 void wb_assume_not_stored(struct wb_frame *frame, struct wb_state *state,
                           const struct wb_condition *condition, const struct wb_objects *barrier);
+
+/* The barrier is on the other path, and a field of the struct says that the value is not there:
+ * what was copied with that struct, or from it, is no object here. */
+void wb_assume_not_tagged(struct wb_frame *frame, struct wb_state *state,
+                          const struct wb_symbol *tagged, const struct wb_objects *barrier);
 
 /* From here on the object needs no barriers. */
 void wb_unprotect(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object);

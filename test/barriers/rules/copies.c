@@ -108,6 +108,90 @@ table_copy_with_barriers(VALUE self, VALUE other)
     return self;
 }
 
+/* ---- of a union, which a number tells of ---- */
+
+struct tagged {
+    int kind, other;
+    union {
+        VALUE  object;
+        double number;
+    } as;
+    VALUE name;
+};
+
+static void
+tagged_mark(void *data)
+{
+    struct tagged *tagged = data;
+
+    if (tagged->kind == 1) rb_gc_mark(tagged->as.object);
+    rb_gc_mark(tagged->name);
+}
+
+static const rb_data_type_t tagged_type = {
+    .wrap_struct_name = "tagged",
+    .function = {.dmark = tagged_mark, .dfree = RUBY_DEFAULT_FREE},
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
+};
+
+static int
+object_p(const struct tagged *tagged)
+{
+    return tagged->kind == 1;
+}
+
+VALUE
+tagged_copy(VALUE self, VALUE other)
+{
+    struct tagged *to = rb_check_typeddata(self, &tagged_type),
+        *from = rb_check_typeddata(other, &tagged_type);
+
+    *to = *from;
+    if (to->kind == 1) RB_OBJ_WRITTEN(self, Qundef, to->as.object);
+    RB_OBJ_WRITTEN(self, Qundef, to->name);
+    *to = *from;
+    if (from->kind != 1) to->other++;
+    else RB_OBJ_WRITTEN(self, Qundef, from->as.object);
+    RB_OBJ_WRITTEN(self, Qundef, to->name);
+    *to = *from;
+    if (object_p(to)) RB_OBJ_WRITTEN(self, Qundef, to->as.object);
+    RB_OBJ_WRITTEN(self, Qundef, to->name);
+    return self;
+}
+
+VALUE
+tagged_copy_with_another_test(VALUE self, VALUE other, int kind)
+{
+    struct tagged *to = rb_check_typeddata(self, &tagged_type),
+        *from = rb_check_typeddata(other, &tagged_type);
+
+    *to = *from; // error as.object
+    if (kind == 1) RB_OBJ_WRITTEN(self, Qundef, to->as.object);
+    RB_OBJ_WRITTEN(self, Qundef, to->name);
+    return self;
+}
+
+VALUE
+tagged_store(VALUE self, VALUE value)
+{
+    struct tagged *tagged = rb_check_typeddata(self, &tagged_type);
+
+    tagged->name = value; // error name
+    if (tagged->kind == 1) RB_OBJ_WRITTEN(self, Qundef, value);
+    return self;
+}
+
+VALUE
+tagged_copy_of_the_other_field(VALUE self, VALUE other)
+{
+    struct tagged *to = rb_check_typeddata(self, &tagged_type),
+        *from = rb_check_typeddata(other, &tagged_type);
+
+    *to = *from; // error name
+    if (to->kind == 1) RB_OBJ_WRITTEN(self, Qundef, to->as.object);
+    return self;
+}
+
 /* ---- to an address of bytes ---- */
 
 VALUE
