@@ -49,13 +49,13 @@ of_a_hash(VALUE self, VALUE value)
 }
 
 VALUE
-of_others(VALUE self, VALUE value, ID id, st_table *table)
+of_others(VALUE self, VALUE value, st_table *table)
 {
     struct pair *pair = get_pair(self);
     char text[20];
 
     STORE(self, value);
-    pair->number = RSTRUCT_LEN(value) + FIX2INT(rb_ivar_get(value, id));
+    pair->number = RSTRUCT_LEN(value) + FIX2INT(value);
     TELL(self, value);
     STORE(self, value);
     snprintf(text, sizeof(text), "%ld", pair->number);
@@ -97,6 +97,15 @@ with_a_call(VALUE self, VALUE value)
 {
     STORE(self, value); // error first
     get_pair(self)->number = NIL_P(rb_hash_aref(value, self));
+    TELL(self, value);
+    return self;
+}
+
+VALUE
+with_a_lock_of_all_ractors(VALUE self, VALUE value, ID id)
+{
+    STORE(self, value); // error first
+    get_pair(self)->number = NIL_P(rb_ivar_get(value, id));
     TELL(self, value);
     return self;
 }
