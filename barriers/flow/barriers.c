@@ -55,17 +55,13 @@ in_one_array_p(const struct wb_symbol *one, const struct wb_symbol *other)
 static bool
 of_each_p(const struct wb_symbol *value)
 {
-    const struct wb_field *field;
-    bool array = false;
-
     if (value->kind != WB_S_LOAD && !wb_contents_p(value)) return false;
     for (const struct wb_symbol *at = value->of; at; at = at->of) {
         if (at->kind == WB_S_INDEX && at->number < 0) return true;
     }
     if (value->kind != WB_S_LOAD || value->of->kind == WB_S_INDEX) return false;
-    field = wb_field_of(value->of);
-    if (field) array = field->type->kind == WB_ARRAY;
-    return field ? array : value->of->kind != WB_S_LOCAL && value->of->kind != WB_S_GLOBAL;
+    const struct wb_field *field = wb_field_of(value->of);
+    return field ? field->type->kind == WB_ARRAY : !wb_on_stack_p(value->of);
 }
 
 /* True if there is a barrier for each element of an array, and the store is one of those before it:

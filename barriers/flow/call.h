@@ -17,12 +17,11 @@ struct wb_call {
 /* A value that is known only by the call that returned it. */
 struct wb_symbol *wb_conjured(const struct wb_call *call, enum wb_symbol_kind kind);
 
-/* The value of an argument; its node, or NULL if there is none. */
+/* The value of an argument. An argument that the call does not have is an unknown value. */
 struct wb_symbol *wb_argument(const struct wb_call *call, unsigned number);
-const struct wb_node *wb_argument_node(const struct wb_call *call, unsigned number);
 
-/* An element of the array; it is not known which one. */
-struct wb_symbol *wb_any_element_of(const struct wb_call *call, struct wb_symbol *array);
+/* The node of an argument. Returns NULL if the call does not have the argument. */
+const struct wb_node *wb_argument_node(const struct wb_call *call, unsigned number);
 
 /* The type of the thing whose address is passed: a variable, a field or an array. Returns NULL
  * if the argument is no such address. */

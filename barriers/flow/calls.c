@@ -115,7 +115,7 @@ apply_claims(const struct wb_call *call, const struct wb_summary *summary)
 {
     for (const struct wb_claim *each = summary->claims; each; each = each->next) {
         wb_apply_claim(call, translate(call, each->object), translate(call, each->address),
-              translate(call, each->value));
+                       translate(call, each->value));
     }
 }
 
@@ -236,7 +236,9 @@ invalidate_memory(const struct wb_call *call, struct wb_symbol *address, const s
 
     if (type->constant) return;
     if (type->kind == WB_VALUE) wb_store_escaped(call->frame, call->state, address, call->node);
-    if (type->kind == WB_ARRAY) invalidate_memory(call, wb_any_element_of(call, address), type->to);
+    if (type->kind == WB_ARRAY) {
+        invalidate_memory(call, wb_element_of(&call->frame->flow->symbols, address), type->to);
+    }
     if (type->kind != WB_RECORD || record->visiting) return;
     record->visiting = true;
     for (const struct wb_field *field = record->fields; field; field = field->next) {
@@ -310,7 +312,7 @@ apply_callback(const struct wb_call *call, const struct wb_callback *callback)
     struct wb_function *function = given->function;
     const struct wb_summary *summary = wb_summary_of(call->frame->flow, function);
     const bool of_table = !strncmp(callback->name, "rb_st_", strlen("rb_st_"));
-    struct wb_symbol *table = wb_any_element_of(call, wb_argument(call, 0)),
+    struct wb_symbol *table = wb_element_of(&call->frame->flow->symbols, wb_argument(call, 0)),
         *element = of_table ? wb_load(call->frame, call->state, table) : NULL;
     struct wb_call inner = { .frame = call->frame, .state = call->state, .node = given,
                           .back = call->node };

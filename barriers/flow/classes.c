@@ -58,7 +58,7 @@ of_c_p(const char *path)
     return false;
 }
 
-/* The first string in an expression. Returns "" if there is none. */
+/* The first string in an expression. Returns "" if the expression has no string. */
 static const char *
 text_in(const struct wb_node *node)
 {

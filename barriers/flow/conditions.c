@@ -102,7 +102,7 @@ tested_value(struct wb_frame *frame, struct wb_state *state, const struct wb_nod
 }
 
 /* The struct of which a condition tests a number, as "p->kind == 1", or which it passes to a
- * function. Returns NULL if there is none. */
+ * function. Returns NULL if the condition tests no struct. */
 static const struct wb_symbol *
 tagged_struct(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {

@@ -87,12 +87,6 @@ visit_make(const struct wb_call *call)
     return object;
 }
 
-struct wb_symbol *
-wb_any_element_of(const struct wb_call *call, struct wb_symbol *array)
-{
-    return wb_symbol(&call->frame->flow->symbols, WB_S_INDEX, NULL, array, -1);
-}
-
 const struct wb_type *
 wb_addressed_type(const struct wb_node *node)
 {
@@ -117,6 +111,7 @@ pointed_type(const struct wb_node *node, bool *single)
 static struct wb_symbol *
 visit_copy(const struct wb_call *call)
 {
+    struct wb_symbols *symbols = &call->frame->flow->symbols;
     struct wb_symbol *at = wb_argument(call, 0), *from = wb_argument(call, 1);
     bool single, one;
     const struct wb_type *type = pointed_type(wb_argument_node(call, 0), &single),
@@ -127,7 +122,7 @@ visit_copy(const struct wb_call *call)
         single = one;
     }
     if (type && type->kind == WB_VALUE) {
-        if (!single) at = wb_any_element_of(call, at), from = wb_any_element_of(call, from);
+        if (!single) at = wb_element_of(symbols, at), from = wb_element_of(symbols, from);
         from = wb_load(call->frame, call->state, from);
     }
     wb_store(call->frame, call->state, at, type, from, call->node);
@@ -138,7 +133,7 @@ visit_copy(const struct wb_call *call)
 static void
 visit_insert(const struct wb_call *call)
 {
-    struct wb_symbol *address = wb_any_element_of(call, wb_argument(call, 0));
+    struct wb_symbol *address = wb_element_of(&call->frame->flow->symbols, wb_argument(call, 0));
 
     for (unsigned i = 1; i < call->count; i++) {
         const struct wb_node *node = wb_argument_node(call, i);
@@ -196,7 +191,7 @@ wb_add_mark(struct wb_frame *frame, struct wb_symbol *value, bool movable)
 static void
 visit_mark_array(const struct wb_call *call)
 {
-    struct wb_symbol *element = wb_any_element_of(call, wb_argument(call, 0));
+    struct wb_symbol *element = wb_element_of(&call->frame->flow->symbols, wb_argument(call, 0));
 
     wb_add_mark(call->frame, wb_load(call->frame, call->state, element), false);
     call->frame->summary->gives = true;
@@ -204,15 +199,12 @@ visit_mark_array(const struct wb_call *call)
 
 /* The same index of the same Array is taken to be the same element. */
 static struct wb_symbol *
-visit_element(const struct wb_call *call)
+visit_entry(const struct wb_call *call)
 {
     struct wb_symbols *symbols = &call->frame->flow->symbols;
-    const struct wb_node *index = wb_argument_node(call, 1);
-    bool number = index && index->kind == WB_NUMBER;
-    const void *name = index && index->kind == WB_VARIABLE ? index->variable : (const void *)index;
 
-    return wb_contents(symbols, wb_symbol(symbols, WB_S_INDEX, number ? NULL : name,
-                                          wb_argument(call, 0), number ? index->number : -1));
+    if (call->count < 2) return wb_conjured(call, WB_S_UNKNOWN);
+    return wb_contents(symbols, wb_element_at(symbols, call->arguments[0], call->nodes[1]));
 }
 
 struct wb_symbol *
@@ -235,7 +227,7 @@ wb_apply_known(const struct wb_call *call, const struct wb_known *known)
       case WB_REALLOCATE:
       case WB_RETURN_FIRST: return first;
       case WB_CLASS_OF: return wb_contents(&frame->flow->symbols, first);
-      case WB_ENTRY: return visit_element(call);
+      case WB_ENTRY: return visit_entry(call);
       case WB_WRITE: visit_write(call); break;
       case WB_WRITTEN: wb_barrier(frame, call->state, first, wb_argument(call, 2)); break;
       case WB_REMEMBER: wb_barrier(frame, call->state, first, wb_argument(call, 1)); break;

@@ -32,8 +32,6 @@ address_of_variable(struct wb_frame *frame, const struct wb_variable *variable)
     return symbol(frame, variable->global ? WB_S_GLOBAL : WB_S_LOCAL, variable, NULL, 0);
 }
 
-/* An index that is a constant or a variable makes an element of its own. Any other index makes
- * an element for its node. */
 static struct wb_symbol *
 element_address(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
@@ -42,9 +40,7 @@ element_address(struct wb_frame *frame, struct wb_state *state, const struct wb_
 
     if (!index) return of;
     wb_visit(frame, state, index);
-    if (index->kind == WB_NUMBER) return symbol(frame, WB_S_INDEX, NULL, of, index->number);
-    return symbol(frame, WB_S_INDEX,
-                  index->kind == WB_VARIABLE ? index->variable : (const void *)index, of, -1);
+    return wb_element_at(&frame->flow->symbols, of, index);
 }
 
 /* A value that may be either of two, at a place. */

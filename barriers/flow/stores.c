@@ -451,12 +451,6 @@ wb_store_escaped(struct wb_frame *frame, struct wb_state *state, struct wb_symbo
                 wb_symbol(&frame->flow->symbols, WB_S_UNKNOWN, node, address, 0), node, true);
 }
 
-static struct wb_symbol *
-any_element(struct wb_frame *frame, struct wb_symbol *of)
-{
-    return wb_symbol(&frame->flow->symbols, WB_S_INDEX, NULL, of, -1);
-}
-
 /* The value of a variable, or of a part of one, is followed. */
 static void
 bind_copied(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
@@ -493,16 +487,17 @@ static void
 copy_aggregate(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
                const struct wb_type *type, struct wb_symbol *from, const struct wb_node *node)
 {
+    struct wb_symbols *symbols = &frame->flow->symbols;
     struct wb_symbol *outer = frame->flow->copying, *value;
 
     if (!outer) frame->flow->copying = address;
     if (type->kind == WB_RECORD) copy_record(frame, state, address, type->record, from, node);
     else {
         bool single = type->to->kind == WB_VALUE || type->to->kind == WB_POINTER;
-        value = any_element(frame, from);
+        value = wb_element_of(symbols, from);
         if (single) value = wb_load(frame, state, value);
-        if (single) bind_copied(frame, state, any_element(frame, address), value);
-        wb_store(frame, state, any_element(frame, address), type->to, value, node);
+        if (single) bind_copied(frame, state, wb_element_of(symbols, address), value);
+        wb_store(frame, state, wb_element_of(symbols, address), type->to, value, node);
     }
     frame->flow->copying = outer;
 }

@@ -66,6 +66,20 @@ wb_symbol(struct wb_symbols *symbols, enum wb_symbol_kind kind, const void *what
     return *place = symbol;
 }
 
+struct wb_symbol *
+wb_element_at(struct wb_symbols *symbols, struct wb_symbol *array, const struct wb_node *index)
+{
+    if (index->kind == WB_NUMBER) return wb_symbol(symbols, WB_S_INDEX, NULL, array, index->number);
+    return wb_symbol(symbols, WB_S_INDEX,
+                     index->kind == WB_VARIABLE ? index->variable : (const void *)index, array, -1);
+}
+
+struct wb_symbol *
+wb_element_of(struct wb_symbols *symbols, struct wb_symbol *array)
+{
+    return wb_symbol(symbols, WB_S_INDEX, NULL, array, -1);
+}
+
 static const char contents[] = "contents";
 
 struct wb_symbol *

@@ -49,6 +49,14 @@ struct wb_symbols {
 struct wb_symbol *wb_symbol(struct wb_symbols *symbols, enum wb_symbol_kind kind, const void *what,
                             struct wb_symbol *of, int64_t number);
 
+/* The address of an element. An index that is a number or a variable makes an element of its own.
+ * Any other index makes an element for its node. */
+struct wb_symbol *wb_element_at(struct wb_symbols *symbols, struct wb_symbol *array,
+                                const struct wb_node *index);
+
+/* The address of an element of which it is not known which one it is. */
+struct wb_symbol *wb_element_of(struct wb_symbols *symbols, struct wb_symbol *array);
+
 /* What an object of Ruby's own holds: an element, at an index of an Array; or its class, at the
  * object itself. It is an unknown value. */
 struct wb_symbol *wb_contents(struct wb_symbols *symbols, struct wb_symbol *place);
